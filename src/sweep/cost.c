@@ -19,6 +19,7 @@
 #include "train/trainer.h"
 #include "train/training.h"
 
+// Sizes of the short timings. Models with more latents are not evaluated.
 enum {
     TIMED_STEPS = 4,
     TIMED_VIDEOS = 2,
@@ -46,6 +47,7 @@ typedef struct cost_table {
     int64_t class_count, world_count;
 } cost_table;
 
+// Processor time of all threads of this process.
 static double get_core_seconds(void)
 {
     struct timespec t;
@@ -61,6 +63,7 @@ typedef struct stopwatch {
     int steps;
 } stopwatch;
 
+// The callback of the trainer after each step.
 static void record_step(void *context, const trainer_progress *report)
 {
     (void)report;
@@ -232,6 +235,7 @@ static plumb_status get_run_cost(double *train, double *evaluate, cost_table *ta
     return st;
 }
 
+// One run as an object; the keys are part of the contract.
 static void record_run(plumb_record *record, const char *name, plumb_sweep_state state,
                        double train, double evaluate)
 {
@@ -307,6 +311,7 @@ plumb_status plumb_sweep_estimate(plumb_sweep_cost *out, plumb_record *record,
     if (st) return st;
     const int cores = parallel_threads(), busy = opt->workers * cost.threads;
     cost.kinds = table.class_count;
+    // More threads than cores do not make it faster.
     cost.seconds = cost.core_seconds / (double)(busy < cores ? busy : cores);
     snprintf(cost.not_counted, sizeof cost.not_counted, "%s",
              incomplete

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Options of a sweep: the table of their members, their defaults and their ranges.
+// A sweep over several tasks divides the runs by their number.
 #include "sweep/options.h"
 
 #include "base/options_struct.h"

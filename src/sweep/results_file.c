@@ -30,6 +30,7 @@ static bool cut_half_line(int file)
     struct stat about;
     if (fstat(file, &about)) return false;
     off_t end = about.st_size;
+    // Blocks from the end of the file, since only the last line can be incomplete.
     for (char block[4096]; end > 0;) {
         const off_t from = end > (off_t)sizeof block ? end - (off_t)sizeof block : 0;
         const ssize_t got = pread(file, block, (size_t)(end - from), from);
@@ -88,6 +89,7 @@ static const char *find_finished_run(char *line, size_t size, const char *path)
     json in = json_begin(line, size, path);
     json_object(&in);
     for (const char *key; (key = json_key(&in));) {
+        // A line with the key "failed" is no finished run.
         if (!strcmp(key, "run") && json_peek(&in) == JSON_STRING) run = json_string(&in);
         else {
             failed = failed || !strcmp(key, "failed");
@@ -118,6 +120,7 @@ plumb_status results_file_finished(results_file_names *out, arena *mem, const ch
         const char *run = find_finished_run(line, (size_t)(end - line), name);
         if (run) out->names[out->count++] = run;
     }
+    // Sorted, so that results_file_has() can use bisection.
     if (!st) qsort(out->names, (size_t)out->count, sizeof *out->names, compare_names);
     return st;
 }

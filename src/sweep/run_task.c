@@ -24,6 +24,7 @@ typedef char filename[4096];
 
 static plumb_status make_path(filename name, const char *folder, const char *run)
 {
+    // The limit leaves room for the file names that are appended to it.
     if (snprintf(name, sizeof(filename), "%s/%s", folder, run) >= 3700)
         return fail(PLUMB_EFILE, "%.80s...: the path is too long", folder);
     return PLUMB_OK;
@@ -116,6 +117,7 @@ static plumb_status compare_configs(const run_config *existing, const run_config
                     existing->model->name, wanted->model->name, advice);
     for (int part = 0; part < wanted->all.count; part++)
         for (const setting_spec *spec = wanted->all.part[part].row; spec->option.name; spec++) {
+            // With a decaying rate the number of steps changes the whole training.
             const bool steps = !strcmp(spec->option.name, "steps") && wanted->training.decay;
             if (spec->rule == SETTING_MAY_CHANGE && !steps) continue;
             settings_format(old, sizeof old, spec, existing->all.part[part].values);
@@ -176,6 +178,7 @@ plumb_status run_task_state(plumb_sweep_state *state, const study_file *study, c
     run_state found;
     plumb_status st = make_path(path, folder, run->name);
     if (!st) st = inspect_run(&found, &mem, study, run, path);
+    // The order matters: a failed run that was repeated with success is done.
     if (!st)
         *state = is_evaluated(&found, study)            ? PLUMB_SWEEP_STATE_DONE
                  : found.config && found.results.failed ? PLUMB_SWEEP_STATE_FAILED
