@@ -18,6 +18,7 @@
 #include "measures/surprise/shortcut_classifier.h"
 #include "worlds/rooms/splice.h"
 
+// With fewer than MIN_TUPLES tuples the classifiers are left out.
 enum { CLIPS = 4, MIN_TUPLES = 8 };
 
 typedef struct audit_work {
@@ -36,6 +37,7 @@ static plumb_status read_frames(plumb_array *out, const audit_work *work, int64_
     char shape[256];
     const plumb_status st = plumb_dataset_read_field(out, work->probes, item, work->name);
     if (st) return st;
+    // Two frames at least, for the classifier of pairs.
     if (out->dtype == PLUMB_UINT8 && out->ndim == 5 && out->shape[0] == CLIPS &&
         out->shape[1] > 1 && plumb_array_count(out) > 0)
         return PLUMB_OK;
@@ -54,6 +56,7 @@ static void compare_clips(plumb_audit_splice *out, const plumb_array *clips, int
     const int64_t steps = clips->shape[1];
     const int64_t bytes =
         plumb_array_count(clips) / CLIPS / steps * (int64_t)plumb_dtype_size(clips->dtype);
+    // If pairs of consecutive frames match, single frames match too.
     const int64_t pair = room_find_splice_error(clips->data, steps, bytes, true);
     out->frames_hold += pair < 0 || room_find_splice_error(clips->data, steps, bytes, false) < 0;
     out->pairs_hold += pair < 0;
@@ -100,6 +103,7 @@ static void keep_features(audit_work *work, const plumb_array *clips, int64_t pl
             shortcut_classifier_frame(work->frame +
                                           ((place * CLIPS + c) * steps + t) * SHORTCUT_FRAME,
                                       frame, work->height, work->width, work->channels);
+            // The first frame has no frame before it.
             if (t == 0) continue;
             const int64_t at = (place * CLIPS + c) * (steps - 1) + t - 1;
             shortcut_classifier_pair(work->pair + at * SHORTCUT_PAIR, frame - bytes, frame,
@@ -113,6 +117,7 @@ static plumb_status prepare_features(plumb_audit *audit, audit_work *work)
     plumb_array first;
     audit->tuples = plumb_dataset_item_count(work->probes);
     if (!audit->tuples) return fail(PLUMB_EFORMAT, "the file has no tuple");
+    // Files of predictions call the true frames "truth".
     work->name = plumb_dataset_has_field(work->probes, "frames") ? "frames" : "truth";
     const plumb_status st = read_frames(&first, work, 0);
     if (st) return st;
@@ -184,6 +189,7 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
 {
     REQUIRE_ARGUMENT(out);
     REQUIRE_ARGUMENT(probes);
+    // Until measured, counts are -1 and numbers are NaN.
     const plumb_audit_splice none = {.bad_tuple = -1, .bad_time = -1};
     const double nan = (double)NAN;
     const plumb_audit_classifier unmeasured = {
@@ -205,6 +211,7 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
                                  SHORTCUT_PAIR);
     arena_clear(&work.mem);
     if (st) return st;
+    // Clean: every splice holds, no tuple repeats its possible clips, no classifier finds a leak.
     audit.clean = is_splice_valid(&audit, &audit.frames) && is_splice_valid(&audit, &audit.mask) &&
                   is_splice_valid(&audit, &audit.camera) && !audit.identical && !audit.frame.leak &&
                   !audit.pair.leak;
@@ -212,6 +219,7 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
     return PLUMB_OK;
 }
 
+// null if the file does not have the array.
 static void put_splice(plumb_record *record, const char *key, const plumb_audit_splice *splice)
 {
     if (!splice->present) {
@@ -249,6 +257,7 @@ void plumb_audit_record(plumb_record *record, const plumb_audit *audit,
     plumb_record_set_bool(record, "clean", audit->clean);
     plumb_record_set_int(record, "tuples", audit->tuples);
     plumb_record_set_int(record, "steps", audit->steps);
+    // The key keeps its old name.
     plumb_record_set_int(record, "idle", audit->identical);
     plumb_record_begin_object(record, "splice");
     put_splice(record, "frames", &audit->frames);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Predictors that need no training, and their errors on clips.
+// The oracle knows the possible continuation. It bounds what a model can reach from above; copy and
+// linear show how far a model gets without physics.
 #include "evaluate/baselines.h"
 
 // Sum of squared errors of one frame. It is an integer, so that sums over the same frames are equal
@@ -29,6 +31,7 @@ void baseline_errors(double *error, plumb_baseline baseline, const uint8_t *fram
             const plumb_baseline used = baseline == PLUMB_BASELINE_LINEAR && t < 2
                                             ? PLUMB_BASELINE_COPY // one frame has no slope
                                             : baseline;
+            // Pixels are scaled to 0 .. 1.
             *error++ = (double)squared_error(used, clip + t * frame_size, possible + t * frame_size,
                                              frame_size) /
                        (255.0 * 255.0 * (double)frame_size);

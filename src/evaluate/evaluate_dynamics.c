@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Evaluation of a dynamics model: Rec, Ext and VPT on long videos; SyMetric, kappa and the verdict
 // on many short ones.
+// Of a world, the two use different trajectories.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static plumb_forecast_protocol forecast_frames(frame_protocol protocol)
 static int64_t training_frames(const model_dynamics *dynamics)
 {
     if (dynamics->protocol == FRAMES_AUTOREGRESSIVE) return dynamics->targets;
+    // If the first predicted frame is the last input frame, it is counted once.
     return dynamics->window + dynamics->targets - (dynamics->protocol == FRAMES_OVERLAP_BY_ONE);
 }
 
@@ -75,6 +77,7 @@ static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_mod
     rollout_request request = {
         .steps = test.videos.steps, .decode_frames = true, .threads = config->all.threads};
     st = model_rollout_run(&forward, trained, &test.videos, &request);
+    // Backward: the last frames are the input.
     request.backward = true;
     if (!st && reversible) st = model_rollout_run(&backward, trained, &test.videos, &request);
     if (st) return st;
@@ -87,6 +90,7 @@ static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_mod
     if (reversible)
         back = model_rollout_frames(backward.prediction, PLUMB_FLOAT32, videos, backward.steps);
     const plumb_array states = true_states(&test, videos->steps);
+    // The frames that are compared follow from how the model was trained.
     plumb_forecast_options opt = config->forecast;
     opt.frames = forecast_frames(dynamics->protocol);
     opt.inference = dynamics->window;
@@ -167,6 +171,7 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
     if (!st) st = infer_states(&states, trained, &test, steps, config->all.threads);
     if (st) return st;
     status_log("fitting polynomials of %lld latents", (long long)trained->model.dynamics->latents);
+    // `canonical` is the state itself if the world has no other coordinates.
     const plumb_array canonical = true_states(&test, states.truth.shape[1]);
     plumb_kappa_options kappa = config->kappa;
     const bool *angles = find_angles(trained, &config->all);
@@ -195,12 +200,14 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
     opt.method = PLUMB_SYMETRIC_METHOD_MLP;
     opt.mode = PLUMB_SYMETRIC_MODE_CONVERGED;
     for (int64_t latents = phase_space->polynomial.latents;; latents = all) {
+        // Enough trajectories for a given number of points per parameter.
         const int64_t count = symetric_required_trajectories(latents, 2 * phase_space->polynomial.n,
                                                              steps - dynamics->first_step, &opt);
         if (!config->all.data)
             status_log("training a network on %lld short trajectories", (long long)count);
         test_videos_request wanted = request_videos(config, TEST_VIDEOS_MEASURE,
                                                     config->all.data ? INT64_MAX : count, steps);
+        // Only the input frames are rendered: the latents of later steps need no frames.
         wanted.rendered_steps = dynamics->window;
         wanted.canonical = false;
         test_videos test;
@@ -211,6 +218,7 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
             st = plumb_symetric_measure(&phase_space->network, &states.latent, &states.variance,
                                         &states.truth, &opt);
         if (!st) phase_space->has_network = true;
+        // Undefined (PLUMB_ENUMERIC): repeated with more trajectories, or reported as the reason.
         if (st != PLUMB_ENUMERIC) return st;
         if (latents < all && !config->all.data) continue;
         snprintf(out->network_why, sizeof out->network_why, "%s", plumb_last_error());
@@ -226,6 +234,7 @@ plumb_status evaluate_dynamics(plumb_evaluation_dynamics *out, trained_model *tr
     out->latents = trained->model.dynamics->latents;
     plumb_status st = measure_forecast(out, trained, config);
     if (!st) st = measure_phase_space(out, trained, config);
+    // The network comes last, because it needs the number of latents that the polynomials use.
     if (!st && config->all.network) st = measure_network(out, trained, config);
     else if (!st) snprintf(out->network_why, sizeof out->network_why, "not asked for");
     return st;
@@ -261,6 +270,7 @@ void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynam
     plumb_record_set_int(record, "latents", result->latents);
     plumb_record_set_string(record, "verdict", plumb_verdict_name(p->verdict));
     plumb_record_set_string(record, "verdict_why", p->why);
+    // The most important numbers are at the top level. All the rest is in the objects below.
     plumb_record_set_double(record, "rec_mse", f->forward.rec.published);
     plumb_record_set_double(record, "ext_mse", f->forward.ext.published);
     plumb_record_set_double(record, "vpt_forward", f->forward.vpt);

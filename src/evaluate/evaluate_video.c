@@ -15,6 +15,7 @@
 #include "evaluate/probe_source.h"
 #include "plumb/file.h"
 
+// 16 tuples at a time bound the memory for frames.
 enum { TUPLES_AT_ONCE = 16, MAX_SOURCES = 64 };
 
 static const char *const baseline_names[] = {"copy", "linear", "oracle"};
@@ -70,6 +71,7 @@ static plumb_status check_naive(const probe_results *probes, const char *run)
     const trained_model *trained = probes->trained, *naive = &probes->naive;
     const video_set *shape = &trained->shape, *other = &naive->shape;
     struct stat first, second;
+    // The same device and inode: two paths of one directory.
     if (!stat(run, &first) && !stat(path, &second) && first.st_dev == second.st_dev &&
         first.st_ino == second.st_ino)
         return fail(PLUMB_EVALUE,
@@ -100,6 +102,7 @@ static plumb_status open_sources(probe_results *probes)
         st = probe_source_open(&probes->source[i], opt->probes[i], opt->first, opt->tuples);
         probes->sources += !st;
     }
+    // Without files: one source per room. Test items start at VIDEO_TEST_FIRST.
     while (!opt->probe_count && probe_source_room(&probes->source[probes->sources], probes->sources,
                                                   probes->trained->shape.height)) {
         probe_source *source = &probes->source[probes->sources++];
@@ -149,6 +152,7 @@ static plumb_status allocate_arrays(probe_results *probes)
 {
     const video_set *shape = &probes->trained->shape;
     const int64_t clips = 4 * probes->tuples;
+    // (16, 4, steps + 1, height, width)
     const int64_t pixels = 4 * TUPLES_AT_ONCE * (probes->steps + 1) * shape->height * shape->width;
     const bool masks = probes->trained->model.video->needs_masks ||
                        (probes->has_naive && probes->naive.model.video->needs_masks);
@@ -187,6 +191,7 @@ static plumb_status predict_tuples(probe_results *probes, int64_t first, int64_t
                              .feature = probes->feature + clip * model->video->features};
     plumb_status st = model->video->predict(model->context, &job);
     if (!st && probes->has_naive) {
+        // The naive model gives errors only; features are those of the model.
         job.error = probes->naive_error + clip * probes->steps;
         job.feature = NULL;
         st = probes->naive.model.video->predict(probes->naive.model.context, &job);
@@ -238,6 +243,7 @@ static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes)
         view_clips(probes->feature, probes->tuples, features, PLUMB_FLOAT32);
     const plumb_array concept = plumb_array_view(
         probes->concept, PLUMB_UINT8, 2, (int64_t[]){probes->tuples, PROBE_SOURCE_NAME_SIZE});
+    // The file is input of plumb surprise.
     if (probes->config->all.save) {
         const plumb_named_array arrays[] = {{"surprise", error},
                                             {"feature", feature},
@@ -264,6 +270,7 @@ static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results
     uint8_t *names = ARENA_ALLOC(&probes->mem, uint8_t, (n * PROBE_SOURCE_NAME_SIZE));
     if (!error || !names) return PLUMB_EMEMORY;
     plumb_surprise_options opt = probes->config->surprise;
+    // Only the scorer plain: baselines have no features.
     memset(opt.scorers, 0, sizeof opt.scorers);
     opt.scorers[PLUMB_SCORER_PLAIN] = true;
     plumb_status st = PLUMB_OK;
@@ -295,6 +302,7 @@ static void average_errors(plumb_evaluation_errors *out, const probe_results *pr
     for (int64_t i = 0; i < tested->tested; i++) {
         if (tested->concept_of[i] != concept) continue;
         for (int k = 0; k < 1 + PLUMB_BASELINE_COUNT; k++)
+            // The possible clips, 0 and 1, come first in a tuple.
             for (int64_t j = 0; j < 2 * probes->steps; j++)
                 sum[k] += from[k][tested->tested_tuple[i] * 4 * probes->steps + j];
         out->clips += 2;
@@ -322,6 +330,7 @@ static plumb_status measure_free_clips(plumb_evaluation_errors *out, probe_resul
                                    .error = error};
     const plumb_status st = model->video->predict(model->context, &job);
     if (st) return st;
+    // k = 0 is the model, 1 and 2 are copy and linear. `error` is used again for each.
     for (int k = 0; k < 3; k++) {
         if (k)
             baseline_errors(error, (plumb_baseline)(k - 1), clips->frames, count, clips->steps,
@@ -360,6 +369,7 @@ plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_mo
     if (!st) st = load_free_clips(&p);
     if (!st) st = allocate_arrays(&p);
     if (!st) st = measure_all(out, keep, &p);
+    // Closed on failure too.
     for (int64_t i = 0; i < p.sources; i++) probe_source_close(&p.source[i]);
     arena_clear(&p.mem);
     if (p.has_naive) trained_model_close(&p.naive);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb_evaluation_measure(): opens a run, evaluates its model by its kind, records the result.
+// The kind decides which measures apply: those of dynamics models or those of video models.
 #include "plumb/evaluation.h"
 
 #include <stdio.h>
@@ -40,6 +41,7 @@ static plumb_status resolve_options(evaluation_config *out, const plumb_evaluati
         st = options_resolve(&out->surprise, sizeof out->surprise, all->surprise,
                              "plumb_surprise_options");
     if (st) return st;
+    // 0 threads means all cores.
     if (!all->threads) all->threads = parallel_threads();
     out->symetric.threads = out->forecast.threads = out->surprise.threads = all->threads;
     return PLUMB_OK;
@@ -89,6 +91,7 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
 {
     REQUIRE_ARGUMENT(result);
     REQUIRE_ARGUMENT(run);
+    // The time includes loading and simulation.
     const double started = clock_now();
     evaluation_config config;
     plumb_status st = resolve_options(&config, options);
@@ -100,6 +103,7 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
     arena *keep = result_begin(&found.memory);
     st = keep ? trained_model_open(&trained, run) : PLUMB_EMEMORY;
     if (!st) st = evaluate_model(&found, keep, &trained, run, &config);
+    // The result has its own memory, so the model can be closed.
     trained_model_close(&trained);
     if (st) {
         plumb_evaluation_clear(&found);

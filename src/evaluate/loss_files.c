@@ -40,6 +40,7 @@ static const char *get_base_name(const char *path)
 static int split_line(char *line, char *field[MAX_FIELDS])
 {
     int count = 0;
+    // Fields are unquoted in place: the text never gets longer.
     char *from = line, *to = line;
     bool quoted = false;
     field[count++] = to;
@@ -60,6 +61,7 @@ static int split_line(char *line, char *field[MAX_FIELDS])
 static plumb_status find_columns(int column[COLUMN_COUNT], const char *path, char *field[],
                                  int count)
 {
+    // Several names of a column are accepted. The message has the first.
     static const char *const names[COLUMN_COUNT][4] = {{"file_name", "filename", "name", NULL},
                                                        {"SceneIndex", "scene", NULL},
                                                        {"type", "role", NULL},
@@ -103,6 +105,7 @@ static plumb_status read_table(clip_table *table, const char *path)
     if (!f) return fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
     plumb_status st = PLUMB_OK;
     for (int64_t number = 1; !st && fgets(line, sizeof line, f); number++) {
+        // A line that does not fit into the buffer has no newline.
         if (!strchr(line, '\n') && !feof(f)) {
             st = fail(PLUMB_EFORMAT, "%s: line %lld is too long", path, (long long)number);
             break;
@@ -162,11 +165,13 @@ static plumb_status place_clips(int64_t *slot, plumb_surprise_losses *out, arena
         char name[MAX_FIELD_LENGTH] = "";
         const clip_row *row;
         int place;
+        // Names are stored as numbers, one per character. The rest of a row is padding.
         plumb_array_to_double(code, names, i * width, width);
         for (int64_t k = 0; k < width && k < MAX_FIELD_LENGTH - 1; k++)
             name[k] = code[k] > 31 && code[k] < 127 ? (char)code[k] : 0;
         const plumb_status st = find_clip(&row, &place, table, get_base_name(name), path);
         if (st) return st;
+        // The tuple of this scene and condition; a new one is appended.
         int64_t t = 0;
         while (t < tuples &&
                (strcmp(tuple[t]->field[COLUMN_SCENE], row->field[COLUMN_SCENE]) != 0 ||

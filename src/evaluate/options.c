@@ -7,6 +7,7 @@
 #include "base/parallel_for.h"
 #include "measures/surprise/options.h"
 
+// Ranges are checked by options_check_ranges(); `help` is also the text of --help.
 // clang-format off
 #define MEMBER(member) .name = #member, .offset = offsetof(plumb_evaluation_options, member)
 static const option_spec evaluation_specs[] = {

@@ -36,6 +36,7 @@ plumb_status probe_source_open(probe_source *out, const char *path, int64_t firs
     plumb_status st = plumb_dataset_open(&source.data, path, NULL);
     if (st) return st;
     const int64_t stored = plumb_dataset_item_count(source.data);
+    // As many as the file has, from `first` on.
     source.tuples = stored - first < tuples ? stored - first : tuples;
     if (!stored) st = fail(PLUMB_EFILE, "%s: has no tuples", path);
     else if (first >= stored)
@@ -77,6 +78,7 @@ static plumb_status make_tuple(void *context, int64_t index, int worker)
     (void)worker;
     probe_job *job = context;
     const probe_source *source = job->source;
+    // Pixels of a tuple; masks have one byte per pixel.
     const int64_t pixels = 4 * source->steps * source->height * source->width;
     const plumb_world_item out = {.frames = job->frames + index * pixels * source->channels,
                                   .mask = job->mask ? job->mask + index * pixels : NULL};
@@ -136,6 +138,7 @@ plumb_status probe_source_read(const probe_source *source, int64_t from, int64_t
         probe_job job = {.source = source, .from = from, .frames = frames, .mask = mask};
         st = parallel_for(count, threads, make_tuple, &job);
     }
+    // Rooms have their frames already, and need only the name.
     for (int64_t i = 0; i < count && !st; i++) {
         st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, source, source->first + from + i);
         if (source->world || st) continue;

@@ -25,6 +25,7 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
     const int64_t n = model->dynamics->latents, m = n / 2;
     const int64_t frame = videos->height * videos->width * videos->channels;
     *out = NULL;
+    // More latents than this are feature maps.
     if (m > MAX_PAIRS) return PLUMB_OK;
     float *latent = ARENA_ALLOC(&trained->mem, float, (m * VALUES * n));
     float *decoded = ARENA_ALLOC(&trained->mem, float, (m * VALUES * frame));
@@ -63,6 +64,7 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
         {"frames", model_rollout_frames((void *)videos->frames, PLUMB_UINT8, videos, steps)},
         {"prediction", model_rollout_frames(rollout->prediction, PLUMB_FLOAT32, videos, steps)},
+        // Places for momenta, traversal and canonical.
         {0},
         {0},
         {0},

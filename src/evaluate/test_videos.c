@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Test data of dynamics models, from a world or from a file.
+// Simulated trajectories have indices far above those of training, so they are always new.
 #include "evaluate/test_videos.h"
 
 #include <string.h>
@@ -88,6 +89,7 @@ static plumb_status read_field(double **out, int64_t *dims, arena *mem, plumb_da
                                const char *field, int64_t count, int64_t steps)
 {
     plumb_status st = PLUMB_OK;
+    // The first item sets the dimension; all others must have it too.
     for (int64_t i = 0; i < count && !st; i++) {
         plumb_array array;
         st = plumb_dataset_read_field(&array, dataset, i, field);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Opens a run for evaluation: reads config.json, creates the model and loads its weights.
+// On failure the caller still closes it: what was created so far is freed there.
 #include "evaluate/trained_model.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ plumb_status trained_model_open(trained_model *out, const char *run)
     if (!st) st = run_config_parse(&out->config, &out->mem, text, size, path);
     // The weights hold the hash of the settings they were trained with.
     if (!st) st = run_config_hash(config_hash, &out->config);
+    // Runs of older versions have the hash of the old names of settings.
     if (!st) st = run_config_old_hash(old_config_hash, &out->config);
     if (!st) st = run_config_video_shape(&out->shape, &out->config);
     if (st) return st;
