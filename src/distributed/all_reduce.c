@@ -41,6 +41,7 @@ static void find_remaining(all_reduce *reduce)
         int64_t size;
         const int64_t first = thread_team_split(&size, reduce->replicas, k, reduce->ranks);
         reduce->remaining_first[k] = n;
+        // A replica is left if no local step has added it to another.
         for (int64_t i = first; i < first + size; i++) {
             bool added = false;
             for (int64_t reach = 1; reach < reduce->replicas && !added; reach *= 2) {
@@ -99,9 +100,11 @@ plumb_status all_reduce_init(all_reduce *reduce, arena *mem, int64_t replicas, i
                            .stride = stride};
     reduce->first = thread_team_split(&reduce->count, replicas, reduce->rank, ranks);
     if (ranks == 1) return PLUMB_OK;
+    // MPI counts and offsets are of type int.
     if (size * replicas > INT_MAX)
         return fail(PLUMB_EVALUE, "%lld parameters of %lld replicas are too many for MPI",
                     (long long)size, (long long)replicas);
+    // One block for all lists of 64 bits, and one for those of 32 bits.
     int64_t *longs = ARENA_ALLOC(mem, int64_t, (3 * (ranks + 1) + replicas));
     int *ints = ARENA_ALLOC(mem, int, (8 * ranks));
     if (!longs || !ints) return PLUMB_EMEMORY;
@@ -121,6 +124,7 @@ plumb_status all_reduce_init(all_reduce *reduce, arena *mem, int64_t replicas, i
     return (sent_count > 1 && !reduce->packed) || !reduce->rows ? PLUMB_EMEMORY : PLUMB_OK;
 }
 
+// The last part may be shorter.
 static int64_t part_size(const all_reduce *reduce, int64_t part)
 {
     const int64_t left = reduce->size - part * reduce->part;
@@ -168,6 +172,7 @@ static int64_t find_row(const all_reduce *reduce, int64_t replica)
 const float *all_reduce_remote(const all_reduce *reduce, int64_t part)
 {
     const int64_t slice = reduce->slice[reduce->rank];
+    // Shifted, so that `at` can be indexed by the place in the whole gradient.
     float *at = reduce->rows + part * reduce->part - reduce->slice_at[reduce->rank];
     for (int64_t reach = 1; reach < reduce->replicas; reach *= 2)
         for (int64_t r = 0; r + reach < reduce->replicas; r += 2 * reach)
@@ -177,6 +182,7 @@ const float *all_reduce_remote(const all_reduce *reduce, int64_t part)
     return at;
 }
 
+// Every rank gets the slices of all others: the sum, and the squares of its parts.
 plumb_status all_reduce_collect(const all_reduce *reduce, float *sum, double *square)
 {
     const plumb_status st = comm_all_gather_slices(sum, reduce->slice, reduce->slice_at);

@@ -28,11 +28,13 @@
 enum { MAX_RANKS = 4096, TAG = 7 };
 static const double stop_timeout = 0.25; // seconds to wait for other ranks after a stop request
 
+// Where a rank runs.
 typedef struct rank_place {
     char host[64];
     int64_t pid;
 } rank_place;
 
+// The functions and handles of Open MPI, filled by load_library().
 static struct {
     void *handle;
     MPI_Comm world;
@@ -56,6 +58,7 @@ static struct {
     int (*handler)(MPI_Comm, MPI_Errhandler);
 } mpi;
 
+// This process among the others. Without mpirun it is rank 0 of 1.
 static struct {
     int rank, size, local;
     bool finalize_at_end; // MPI was initialised here
@@ -152,6 +155,7 @@ plumb_status comm_init(void)
     bool good = !mpi.initialized(&started);
     if (good && !started) good = !mpi.init(NULL, NULL, MPI_THREAD_FUNNELED, &given);
     if (good) good = !mpi.comm_rank(mpi.world, &rank) && !mpi.comm_size(mpi.world, &size);
+    // Errors are returned as codes; by default MPI would end the program.
     void *quiet = dlsym(mpi.handle, "ompi_mpi_errors_return");
     if (good && quiet) mpi.handler(mpi.world, (MPI_Errhandler)quiet);
     if (!good || size > MAX_RANKS)
@@ -222,8 +226,10 @@ static plumb_status wait_for_request(int code, MPI_Request *request)
     while (!code && !done) {
         code = mpi.test(request, &done, MPI_STATUS_IGNORE);
         const double now = clock_now();
+        // The first tenth of a millisecond only polls, since most waits are short.
         if (done || now - started < 1e-4) continue;
         sched_yield();
+        // Lost ranks are looked for 50 times a second.
         if (now - looked > 0.02) {
             const int lost = find_lost_rank();
             looked = now;
@@ -252,6 +258,7 @@ plumb_status comm_all_gather(void *all, const void *mine, size_t bytes)
 
 plumb_status comm_broadcast(void *data, size_t bytes)
 {
+    // Counts of MPI are int, so large data are sent in parts of 256 MiB.
     const size_t max_bytes = (size_t)1 << 28;
     plumb_status st = PLUMB_OK;
     for (size_t at = 0; job.size > 1 && at < bytes && !st; at += max_bytes) {
@@ -291,6 +298,7 @@ plumb_status comm_all_ok(plumb_status st)
     word answer = {.st = mine}, *answers = NULL;
     if (st) snprintf(answer.why, sizeof answer.why, "%.500s", plumb_last_error());
     if (!all) return fail(PLUMB_EMEMORY, "out of memory for a message");
+    // First the codes alone. Messages are exchanged only if a rank has failed.
     plumb_status result = comm_all_gather(all, &mine, sizeof mine);
     bool bad = false;
     for (int i = 0; i < job.size && !result; i++) bad = bad || all[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The public functions for several processes: they pass on to comm.h.
+// Without mpirun there is one process: rank 0 of 1.
 #include "plumb/distributed.h"
 
 #include "distributed/comm.h"
