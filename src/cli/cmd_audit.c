@@ -72,7 +72,7 @@ static void print_audit(const void *context)
     print_splice("frames", &audit->frames, audit->tuples);
     print_splice("mask", &audit->mask, audit->tuples);
     print_splice("camera_pose", &audit->camera, audit->tuples);
-    // Such tuples pass every check, but they test nothing.
+    // The bytes of such a tuple match, but it tests nothing, so the file is not clean.
     if (audit->identical)
         printf("  in %lld tuples the impossible clips are the possible ones\n",
                (long long)audit->identical);
