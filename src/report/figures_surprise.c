@@ -238,7 +238,7 @@ static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_rep
         canvas->rectangle(canvas, x + 1.5, y, panel.w / BINS - 3, panel.y + panel.h - y,
                           drawing_rgb(PALETTE_BLUE));
     }
-    // A flat histogram has the same sum in every bin.
+    // A flat histogram has the same count in every bin.
     const double y = axes_y(&panel, sum / BINS), even[] = {panel.x, y, panel.x + panel.w, y};
     canvas->path(canvas, even, 2, 1.6, drawing_rgb(PALETTE_ORANGE));
     text_format(text, sizeof text,

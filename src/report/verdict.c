@@ -53,8 +53,8 @@ static plumb_verdict describe_phase_space(char *text, size_t size, const report_
     text_format(published, sizeof published,
                 "The published measure, SyMetric, %s this model (R2 %.4g, Sym %s).",
                 passes ? "accepts" : "rejects", r2, sym);
-    // The first case that holds is used. A degenerate latent space comes early, because its Sym
-    // and kappa have no meaning.
+    // The first case that holds is used. A degenerate latent space comes early: its Sym has no
+    // meaning.
     if (verdict == PLUMB_VERDICT_NOT_DETERMINED) explain_undetermined(text, size, model, published);
     else if (json_tree_double(m, "degenerate") > 0.5)
         text_format(
