@@ -64,7 +64,6 @@ static void block_free(arena_block *block)
 
 void arena_clear(arena *mem)
 {
-    // An empty request gets memory too, so that NULL always means failure.
     while (mem->top) {
         arena_block *below = mem->top->below;
         block_free(mem->top);
@@ -80,6 +79,7 @@ void *arena_alloc(arena *mem, int64_t count, size_t size)
              (long long)count, size);
         return NULL;
     }
+    // An empty request gets memory too, so that NULL always means failure.
     bytes = bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
 
     // A new block if the request does not fit into the top one.

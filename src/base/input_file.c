@@ -55,10 +55,10 @@ plumb_status input_file_read_all(char **text, size_t *size, arena *mem, const ch
     plumb_status st = input_file_open(&file, path);
     if (st) return st;
     *size = (size_t)file.size;
+    // One byte more is allocated: the text ends with a zero.
     if (file.size > limit)
         st = fail(PLUMB_EFORMAT, "%s: has %lld bytes, expected at most %lld", path,
                   (long long)file.size, (long long)limit);
-    // One byte more: the text ends with a zero.
     else if (!(*text = arena_alloc(mem, file.size + 1, 1))) st = PLUMB_EMEMORY;
     else st = input_file_read(*text, &file, 0, *size);
     input_file_close(&file);
