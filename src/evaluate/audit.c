@@ -189,7 +189,7 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
 {
     REQUIRE_ARGUMENT(out);
     REQUIRE_ARGUMENT(probes);
-    // Until measured, counts are -1 and numbers are NaN.
+    // -1: no bad tuple was found. NaN: not measured.
     const plumb_audit_splice none = {.bad_tuple = -1, .bad_time = -1};
     const double nan = (double)NAN;
     const plumb_audit_classifier unmeasured = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Predictors that need no training, and their errors on clips.
-// The oracle knows the possible continuation. It bounds what a model can reach from above; copy and
-// linear show how far a model gets without physics.
+// The oracle knows the possible continuation and is the upper bound of a model. Copy and linear
+// show how far a predictor gets without physics.
 #include "evaluate/baselines.h"
 
 // Sum of squared errors of one frame. It is an integer, so that sums over the same frames are equal

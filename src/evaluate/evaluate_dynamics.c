@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Evaluation of a dynamics model: Rec, Ext and VPT on long videos; SyMetric, kappa and the verdict
 // on many short ones.
-// Of a world, the two use different trajectories.
+// If they are simulated, the two use different trajectories.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,7 +171,7 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
     if (!st) st = infer_states(&states, trained, &test, steps, config->all.threads);
     if (st) return st;
     status_log("fitting polynomials of %lld latents", (long long)trained->model.dynamics->latents);
-    // `canonical` is the state itself if the world has no other coordinates.
+    // `canonical` is the state itself if the data have no canonical coordinates.
     const plumb_array canonical = true_states(&test, states.truth.shape[1]);
     plumb_kappa_options kappa = config->kappa;
     const bool *angles = find_angles(trained, &config->all);

@@ -15,7 +15,7 @@
 #include "evaluate/probe_source.h"
 #include "plumb/file.h"
 
-// 16 tuples at a time bound the memory for frames.
+// 16 tuples at a time limit the memory for frames.
 enum { TUPLES_AT_ONCE = 16, MAX_SOURCES = 64 };
 
 static const char *const baseline_names[] = {"copy", "linear", "oracle"};
