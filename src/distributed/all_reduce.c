@@ -172,7 +172,7 @@ static int64_t find_row(const all_reduce *reduce, int64_t replica)
 const float *all_reduce_remote(const all_reduce *reduce, int64_t part)
 {
     const int64_t slice = reduce->slice[reduce->rank];
-    // Shifted, so that `at` can be indexed by the place in the whole gradient.
+    // `part` counts over the whole gradient, but a row begins at the slice of this rank.
     float *at = reduce->rows + part * reduce->part - reduce->slice_at[reduce->rank];
     for (int64_t reach = 1; reach < reduce->replicas; reach *= 2)
         for (int64_t r = 0; r + reach < reduce->replicas; r += 2 * reach)
@@ -182,7 +182,7 @@ const float *all_reduce_remote(const all_reduce *reduce, int64_t part)
     return at;
 }
 
-// Every rank gets the slices of all others: the sum, and the squares of its parts.
+// Every rank gets the slices of all others: the sum, and the sums of squares of the parts.
 plumb_status all_reduce_collect(const all_reduce *reduce, float *sum, double *square)
 {
     const plumb_status st = comm_all_gather_slices(sum, reduce->slice, reduce->slice_at);
