@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Output of all commands: messages to stderr, results to stdout as text or JSON, item files.
+// A command describes its result twice, as text and as a record. cli_print() chooses by --json.
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
