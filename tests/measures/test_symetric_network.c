@@ -186,7 +186,7 @@ TEST(few_points_are_refused_unless_they_will_do)
     CHECK_EQUAL(r.n, 7);
     for (int i = 0; i < 4; i++) {
         static const char *const says[] = {"62 parameters", "1000 per parameter",
-                                           "1084 trajectories of 60 steps", "--few-points"};
+                                           "1084 trajectories of 60 steps", "network_few_points"};
         CHECK(strstr(plumb_last_error(), says[i]));
     }
     opt.network_few_points = true;
