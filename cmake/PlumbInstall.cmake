@@ -22,16 +22,24 @@ if(PLUMB_PROGRAM)
 
   # The program writes its own manual and completion, from the tables that also parse.
   set(manual ${PROJECT_BINARY_DIR}/share/man/man1/plumb.1)
-  set(completion ${PROJECT_BINARY_DIR}/share/bash-completion/completions/plumb)
-  add_custom_command(OUTPUT ${manual} ${completion}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share/man/man1
-            ${PROJECT_BINARY_DIR}/share/bash-completion/completions
+  set(share ${PROJECT_BINARY_DIR}/share)
+  set(bash bash-completion/completions)
+  set(zsh zsh/site-functions)
+  set(fish fish/vendor_completions.d)
+  set(pages ${manual} ${share}/${bash}/plumb ${share}/${zsh}/_plumb ${share}/${fish}/plumb.fish)
+  add_custom_command(OUTPUT ${pages}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${share}/man/man1 ${share}/${bash} ${share}/${zsh}
+            ${share}/${fish}
     COMMAND plumb_program --manual > ${manual}
-    COMMAND plumb_program --completion > ${completion}
+    COMMAND plumb_program --completion bash > ${share}/${bash}/plumb
+    COMMAND plumb_program --completion zsh > ${share}/${zsh}/_plumb
+    COMMAND plumb_program --completion fish > ${share}/${fish}/plumb.fish
     DEPENDS plumb_program VERBATIM)
-  add_custom_target(plumb_pages ALL DEPENDS ${manual} ${completion})
+  add_custom_target(plumb_pages ALL DEPENDS ${pages})
   install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${share}/${bash}/plumb DESTINATION ${CMAKE_INSTALL_DATADIR}/${bash})
+  install(FILES ${share}/${zsh}/_plumb DESTINATION ${CMAKE_INSTALL_DATADIR}/${zsh})
+  install(FILES ${share}/${fish}/plumb.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/${fish})
 endif()
 if(PLUMB_HDF5)
   install(TARGETS plumb-h5 RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plumb)

@@ -101,7 +101,7 @@ static plumb_status draw_row(drawing *canvas, arena *mem, const panel_row *row)
                  row->latent ? "latents" : "truth");
     for (int64_t i = 0; i < row->count && !st; i++) {
         const point_cloud *cloud = &row->clouds[i];
-        char across[48], up[48] = "film";
+        char across[48], up[48] = "video";
         axes_panel panel = {.x = row->x + LEFT + (double)i * (row->size + LEFT),
                             .y = row->y,
                             .w = row->size,
@@ -277,7 +277,7 @@ static plumb_status draw_trajectory(drawing *canvas, arena *mem, const plumb_rep
     draw_legend(canvas, LEFT + 14, 2.6, PALETTE_AXIS, "truth");
     draw_legend(canvas, LEFT + 114, 1.4, PALETTE_BLUE, "read off the latents");
     if (report_model_vpt_frame(model, 0) < (double)model->steps)
-        draw_legend(canvas, LEFT + 300, 2, PALETTE_RED, "the picture is wrong from here (VPT)");
+        draw_legend(canvas, LEFT + 300, 2, PALETTE_RED, "frames are wrong from here on (VPT)");
     for (int64_t i = 0; i < count_rows(model); i++) {
         const time_series series = {model, readout, i, points};
         char name[48];

@@ -94,6 +94,7 @@ def assert_works(program, folder, **environment):
 
 def test_every_part_is_installed(prefix, libdir):
     for file in ("bin/plumb", "include/plumb/plumb.h", "share/man/man1/plumb.1", "share/bash-completion/completions/plumb",
+                 "share/zsh/site-functions/_plumb", "share/fish/vendor_completions.d/plumb.fish",
                  "share/plumb/examples/latents/good.npz", "share/plumb/zoo/hgn++-mass-spring/weights.safetensors"):
         assert (prefix / file).stat().st_size, file
     for file in ("libplumb.a", "libplumb.so", "cmake/plumb/plumbConfig.cmake", "pkgconfig/plumb.pc"):

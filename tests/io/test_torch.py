@@ -169,7 +169,7 @@ def test_intphys_2_is_read_with_its_table_of_clips(study, tmp_path):
     each = (by_clip[:, :, 1].sum(1) > by_clip[:, :, 0].sum(1))
     assert abs(got["scorers"]["plain"]["accuracy"] - (each[:5].mean() + each[5:].mean()) / 2) < 1e-12
     assert sorted(c["name"] for c in got["concepts"]) == ["permanence", "solidity"]
-    refused("metadata.csv must say what its clips are", second)
+    refused("metadata.csv that says what its clips are", second)
     (tmp_path / "short.csv").write_text(table.rsplit("\n", 5)[0] + "\n")
     refused("is not in the table", second, "--metadata", tmp_path / "short.csv")
     (tmp_path / "bare.csv").write_text("name,type\na,b\n")
