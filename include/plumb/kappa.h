@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_KAPPA_VERSION 2
+#define PLUMB_KAPPA_VERSION 3
 
 /// How the maps between truth and latents are fitted.
 typedef enum plumb_kappa_estimator {
@@ -43,6 +43,9 @@ typedef struct plumb_kappa_options {
     /// (n) which true positions are angles. NULL (the default): those that range over more than a
     /// turn may be.
     const bool *angles;
+    /// (trajectories, constants) that differ between trajectories, such as masses. The form is
+    /// taken at fixed values of them. NULL (the default): only latents that stay constant are.
+    const plumb_array *constants;
 } plumb_kappa_options;
 
 /// The verdict on a model.
@@ -64,26 +67,33 @@ typedef struct plumb_kappa {
     bool measured; ///< False if kappa is not defined here; `why` has the reason.
     double kappa;  ///< 0 to 1; 1: the pulled back form is c times the true one everywhere.
     plumb_interval kappa_ci; ///< 95 %: over trajectories, and for the error of the fit.
-    plumb_verdict canonical; ///< Are the latents canonical coordinates of the true state?
-    const char *why;         ///< The verdict in one sentence.
-    double r2_state;         ///< Held-out R2 of the map from latents to truth.
-    double r2_latent;        ///< Held-out R2 of the map from truth to latents.
-    double r2_local;         ///< As r2_state, from the slope of the map to latents and its noise.
-    double r2_nearest;       ///< As r2_state, by nearest neighbours; NaN if it was not needed.
-    double c;                ///< The constant; negative if q and p are exchanged.
-    double form_error;       ///< Share of the squared form that is error of the fit, 0 or more.
-    double form_low;         ///< Least singular value of the mean form, over |c|.
-    double form_high;        ///< Greatest singular value of the mean form, over |c|.
-    double symplectic_r2;    ///< Held-out R2 of the symplectic map; NaN if it was not fitted.
-    int64_t n, m;            ///< Degrees of freedom of the truth and of the latents.
-    int64_t n_used;          ///< Of the truth without redundant coordinates.
-    const char *reduced;     ///< Which redundancy was removed, in words; NULL if none.
+    /// kappa with c as a smooth function of the constants of each trajectory (latents that stay
+    /// constant, or `constants`). It decides in the place of kappa. NaN if no constants differ, or
+    /// if one c does as well.
+    double kappa_constants;
+    plumb_interval kappa_constants_ci; ///< 95 %, or NaN.
+    plumb_verdict canonical;           ///< Are the latents canonical coordinates of the true state?
+    const char *why;                   ///< The verdict in one sentence.
+    double r2_state;                   ///< Held-out R2 of the map from latents to truth.
+    double r2_latent;                  ///< Held-out R2 of the map from truth to latents.
+    double r2_local;      ///< As r2_state, from the slope of the map to latents and its noise.
+    double r2_nearest;    ///< As r2_state, by nearest neighbours; NaN if it was not needed.
+    double c;             ///< The constant; negative if q and p are exchanged.
+    double form_error;    ///< Share of the squared form that is error of the fit, 0 or more.
+    double form_low;      ///< Least singular value of the mean form, over |c|.
+    double form_high;     ///< Greatest singular value of the mean form, over |c|.
+    double symplectic_r2; ///< Held-out R2 of the symplectic map; NaN if it was not fitted.
+    int64_t n, m;         ///< Degrees of freedom of the truth and of the latents.
+    int64_t n_used;       ///< Of the truth without redundant coordinates.
+    const char *reduced;  ///< Which redundancy was removed, in words; NULL if none.
     /// (n, m) share of each latent pair in each true pair. NULL if the true pairs were mixed to
     /// remove redundancy.
     const double *pairs;
     const plumb_kappa_item *items; ///< (trajectories).
     int64_t trajectories;          ///< Trajectories measured.
     int64_t dropped;               ///< Trajectories left out because of NaN or infinity.
+    int64_t diverged_count;        ///< Trajectories left out because their latents diverge.
+    const int64_t *diverged;       ///< (diverged_count) their indices in the arrays given.
     int64_t steps;                 ///< Steps of the truth.
     double seconds;                ///< Time of the call.
     char input_hash[33];           ///< XXH3-128 of the arrays, in hexadecimal.

@@ -28,9 +28,9 @@ STRUCTS = {
         "r2_heldout_ci:interval latents:q latents_used:q* informative:q items:p batches:p batch_count:q mode:i "
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
     "kappa":
-        "measured:b kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d r2_nearest:d c:d form_error:d "
-        "form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
-        "dropped:q steps:q seconds:d input_hash:B33 memory:p",
+        "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d r2_nearest:d "
+        "c:d form_error:d form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
+        "dropped:q diverged_count:q diverged:q* steps:q seconds:d input_hash:B33 memory:p",
     "phase_space_input": "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array*",
     "phase_space":
         "verdict:i why:s has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa sym_floor:d "

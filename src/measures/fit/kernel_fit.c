@@ -496,6 +496,57 @@ plumb_status kernel_fit_solve(kernel_fit *fit, arena *mem, const kernel_fit_inpu
     return st;
 }
 
+plumb_status kernel_fit_coarsen(kernel_fit *out, arena *mem, const kernel_fit *fit,
+                                const kernel_fit_input *in)
+{
+    const double exact_polynomial = 1e-6;
+    *out = *fit;
+    out->centres = fit->centres / 2; // they are in an order in which the first half covers the data
+    out->choice = ARENA_ALLOC(mem, kernel_fit_choice, fit->outputs);
+    if (!out->choice) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < fit->outputs; k++) {
+        out->choice[k] = fit->choice[k];
+        if (!fit->choice[k].kernel && fit->choice[k].order > 1 &&
+            fit->choice[k].unexplained > exact_polynomial)
+            out->choice[k].order--;
+    }
+    return kernel_fit_solve(out, mem, in);
+}
+
+// ---- values ----
+
+plumb_status kernel_fit_values(double *out, const kernel_fit *fit, arena *mem, int which,
+                               const double *x, int64_t rows)
+{
+    const arena_mark mark = arena_get_mark(mem);
+    int64_t *members = ARENA_ALLOC(mem, int64_t, fit->outputs);
+    double *cc = ARENA_ALLOC(mem, double, (fit->centres + 1));
+    if (!members || !cc) return PLUMB_EMEMORY;
+    memset(out, 0, (size_t)(rows * fit->outputs) * sizeof *out);
+    for (int64_t k = 0; k < fit->outputs; k++) {
+        const int64_t count = find_group(members, fit, k);
+        if (!count || (!fit->choice[k].kernel && !fit->choice[k].order)) continue;
+        const arena_mark here = arena_get_mark(mem);
+        const int64_t n = feature_count(fit, &fit->choice[k]);
+        double *features = ARENA_ALLOC(mem, double, (rows * n));
+        double *weights = ARENA_ALLOC(mem, double, (n * count));
+        double *values = ARENA_ALLOC(mem, double, (rows * count));
+        if (!features || !weights || !values) return PLUMB_EMEMORY;
+        fill_features(features, cc, fit, &fit->choice[k], x, rows);
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < n; j++)
+                weights[j * count + i] = fit->weight[which][members[i] * fit->stride + j];
+        blas_gemm(values, count, features, n, false, weights, count, false, rows, count, n, 1.0,
+                  0.0);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = 0; i < count; i++)
+                out[r * fit->outputs + members[i]] = values[r * count + i];
+        arena_rewind(mem, here);
+    }
+    arena_rewind(mem, mark);
+    return PLUMB_OK;
+}
+
 // ---- Jacobians ----
 
 // to (features of one order less, count * dims): the coefficients of all derivatives.

@@ -64,6 +64,15 @@ plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_inp
 /// Then fits what was chosen to all rows, and to each half.
 plumb_status kernel_fit_solve(kernel_fit *fit, arena *mem, const kernel_fit_input *in);
 
+/// A simpler fit of the same kind, for the error of the fit: half the centres, polynomials of one
+/// order less unless they are exact.
+plumb_status kernel_fit_coarsen(kernel_fit *out, arena *mem, const kernel_fit *fit,
+                                const kernel_fit_input *in);
+
+/// out (rows, outputs) = y at x (rows, dims), of one of the fits (KERNEL_FIT_ALL ...).
+plumb_status kernel_fit_values(double *out, const kernel_fit *fit, arena *mem, int which,
+                               const double *x, int64_t rows);
+
 /// out (rows, outputs, dims) = dy/dx at x (rows, dims), of one of the fits (KERNEL_FIT_ALL ...).
 plumb_status kernel_fit_jacobian(double *out, const kernel_fit *fit, arena *mem, int which,
                                  const double *x, int64_t rows);

@@ -2,6 +2,7 @@
 // Reads and checks the arrays. They become rows of doubles: every second trajectory first, then the
 // others. Long inputs are thinned evenly in time.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -16,6 +17,10 @@ enum { MAX_ROWS = 12000, SEARCH_ROWS = 2000, MIN_TRAJECTORIES = 4 };
 // A latent whose variance along trajectories is below this share of its variance is constant along
 // them. It is not 0 because learnt constants drift.
 static const double constant_share = 1e-3;
+
+// A trajectory has diverged if its latents go this many times as far as 95 % of all rows, and this
+// many times as far as its true states do. If more than a tenth do, it is what the model does.
+static const double diverged_reach = 20.0, diverged_ratio = 5.0, max_diverged = 0.1;
 
 static plumb_status check_momenta(const plumb_array *momenta, const plumb_array *latent)
 {
@@ -44,6 +49,13 @@ static bool read_trajectory(double *out, const plumb_array *a, int64_t k, int64_
     return true;
 }
 
+static bool is_diverged(const kappa_rows *rows, int64_t trajectory)
+{
+    for (int64_t i = 0; i < rows->diverged_count; i++)
+        if (rows->diverged[i] == trajectory) return true;
+    return false;
+}
+
 // Copies `kept` of `steps` rows, evenly spaced in time.
 static void copy_steps(double *to, const double *from, int64_t wide, int64_t kept, int64_t steps)
 {
@@ -51,7 +63,8 @@ static void copy_steps(double *to, const double *from, int64_t wide, int64_t kep
         memcpy(to + t * wide, from + t * steps / kept * wide, (size_t)wide * sizeof *to);
 }
 
-// rows.trajectory: the trajectories without NaN or infinity, every second one first.
+// rows.trajectory: the trajectories without NaN or infinity that are not in rows.diverged, every
+// second one first.
 static plumb_status select_trajectories(kappa_work *work, const plumb_array *latent,
                                         const plumb_array *momenta, const plumb_array *truth)
 {
@@ -71,6 +84,7 @@ static plumb_status select_trajectories(kappa_work *work, const plumb_array *lat
         if (!read_trajectory(values, latent, k, steps, &bad)) of = latent;
         else if (!read_trajectory(values, truth, k, steps, &bad)) of = truth;
         else if (momenta && !read_trajectory(values, momenta, k, steps, &bad)) of = momenta;
+        if (!of && is_diverged(out, k)) continue;
         if (!of) good[count++] = k;
         else if (!work->opt->drop_nonfinite)
             return array_reject_nonfinite(
@@ -81,7 +95,8 @@ static plumb_status select_trajectories(kappa_work *work, const plumb_array *lat
                 1, bad, " or more; the option drop_nonfinite leaves such trajectories out");
     }
     arena_rewind(mem, mark);
-    out->dropped = all - count;
+    out->dropped = all - count - out->diverged_count;
+    out->trajectories = 0;
     if (count < MIN_TRAJECTORIES)
         return fail(PLUMB_ENUMERIC, "%lld trajectories; kappa needs at least %d", (long long)count,
                     MIN_TRAJECTORIES);
@@ -112,17 +127,12 @@ static double scale_to_unit(double *values, int64_t count)
     return ldexp(1.0, power);
 }
 
-plumb_status kappa_input_read(kappa_work *work, const plumb_array *latent,
+// Reads the selected trajectories into rows.
+static plumb_status read_rows(kappa_work *work, const plumb_array *latent,
                               const plumb_array *momenta, const plumb_array *truth)
 {
     kappa_rows *out = &work->rows;
     arena *mem = work->mem;
-    *out = (kappa_rows){0};
-    plumb_status st = kappa_options_check(work->opt);
-    if (!st) st = phase_space_check(latent, truth);
-    if (!st) st = check_momenta(momenta, latent);
-    if (!st) st = select_trajectories(work, latent, momenta, truth);
-    if (st) return st;
     // At most MAX_ROWS rows, the same number of steps from each trajectory, at least two.
     const int64_t steps = truth->shape[1], fit = MAX_ROWS / out->trajectories;
     out->steps = steps <= fit ? steps : fit > 2 ? fit : 2;
@@ -153,6 +163,106 @@ plumb_status kappa_input_read(kappa_work *work, const plumb_array *latent,
             memcpy(out->latent + (k * out->steps + t) * out->latent_dims + m,
                    values + t * steps / out->steps * m, (size_t)m * sizeof *values);
     }
+    return PLUMB_OK;
+}
+
+// ---- diverged trajectories ----
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// reach (trajectories): the largest distance from the median in any column, over the distance that
+// 95 % of the rows are within.
+static plumb_status measure_reach(double *reach, arena *mem, const double *values,
+                                  const kappa_rows *rows, int64_t columns)
+{
+    const arena_mark mark = arena_get_mark(mem);
+    double *sorted = ARENA_ALLOC(mem, double, rows->rows);
+    if (!sorted) return PLUMB_EMEMORY;
+    memset(reach, 0, (size_t)rows->trajectories * sizeof *reach);
+    for (int64_t i = 0; i < columns; i++) {
+        for (int64_t r = 0; r < rows->rows; r++) sorted[r] = values[r * columns + i];
+        qsort(sorted, (size_t)rows->rows, sizeof *sorted, compare_doubles);
+        const double median = sorted[rows->rows / 2];
+        for (int64_t r = 0; r < rows->rows; r++) sorted[r] = fabs(values[r * columns + i] - median);
+        qsort(sorted, (size_t)rows->rows, sizeof *sorted, compare_doubles);
+        const double most = sorted[rows->rows * 95 / 100];
+        if (!(most > 0.0)) continue;
+        for (int64_t r = 0; r < rows->rows; r++)
+            reach[r / rows->steps] =
+                fmax(reach[r / rows->steps], fabs(values[r * columns + i] - median) / most);
+    }
+    arena_rewind(mem, mark);
+    return PLUMB_OK;
+}
+
+// rows.diverged: the few trajectories whose latents go many times farther than all others, while
+// their true states do not.
+static plumb_status find_diverged(kappa_work *work)
+{
+    kappa_rows *rows = &work->rows;
+    const int64_t all = rows->trajectories;
+    double *latent = ARENA_ALLOC(work->mem, double, all);
+    double *truth = ARENA_ALLOC(work->mem, double, all);
+    int64_t *diverged = ARENA_ALLOC(work->keep, int64_t, all);
+    if (!latent || !truth || !diverged) return PLUMB_EMEMORY;
+    plumb_status st = measure_reach(latent, work->mem, rows->latent, rows, rows->latent_dims);
+    if (!st) st = measure_reach(truth, work->mem, rows->truth, rows, rows->truth_dims);
+    int64_t count = 0;
+    for (int64_t k = 0; k < all && !st; k++)
+        if (latent[k] > diverged_reach && latent[k] > diverged_ratio * truth[k])
+            diverged[count++] = rows->trajectory[k];
+    if ((double)count <= max_diverged * (double)all && all - count >= MIN_TRAJECTORIES)
+        rows->diverged = diverged, rows->diverged_count = count;
+    return st;
+}
+
+// ---- constants ----
+
+static plumb_status read_constants(kappa_work *work, const plumb_array *truth)
+{
+    kappa_rows *rows = &work->rows;
+    const plumb_array *given = work->opt->constants;
+    if (!given) return PLUMB_OK;
+    char text[256];
+    if (given->ndim != 2 || given->shape[0] != truth->shape[0])
+        return fail(PLUMB_ESHAPE,
+                    "constants are %s for %lld trajectories; expected (trajectories, constants)",
+                    plumb_array_shape_string(text, sizeof text, given), (long long)truth->shape[0]);
+    rows->constants = given->shape[1];
+    rows->constant = ARENA_ALLOC(work->mem, double, (rows->trajectories * rows->constants));
+    if (!rows->constant) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < rows->trajectories; k++) {
+        double *to = rows->constant + k * rows->constants;
+        plumb_array_to_double(to, given, rows->trajectory[k] * rows->constants, rows->constants);
+        for (int64_t i = 0; i < rows->constants; i++)
+            if (!isfinite(to[i]))
+                return fail(PLUMB_ENUMERIC, "constants of trajectory %lld are not finite",
+                            (long long)rows->trajectory[k]);
+    }
+    return PLUMB_OK;
+}
+
+plumb_status kappa_input_read(kappa_work *work, const plumb_array *latent,
+                              const plumb_array *momenta, const plumb_array *truth)
+{
+    kappa_rows *out = &work->rows;
+    *out = (kappa_rows){0};
+    plumb_status st = kappa_options_check(work->opt);
+    if (!st) st = phase_space_check(latent, truth);
+    if (!st) st = check_momenta(momenta, latent);
+    if (!st) st = select_trajectories(work, latent, momenta, truth);
+    if (!st) st = read_rows(work, latent, momenta, truth);
+    if (!st) st = find_diverged(work);
+    if (!st && out->diverged_count) {
+        st = select_trajectories(work, latent, momenta, truth);
+        if (!st) st = read_rows(work, latent, momenta, truth);
+    }
+    if (!st) st = read_constants(work, truth);
+    if (st) return st;
     out->truth_rounding = rounding_of(truth->dtype);
     out->latent_rounding = rounding_of(latent->dtype);
     if (momenta) out->latent_rounding = fmax(out->latent_rounding, rounding_of(momenta->dtype));
@@ -187,8 +297,11 @@ plumb_status kappa_input_latents(kappa_work *work)
     out->constant = ARENA_ALLOC(mem, bool, d);
     out->unpaired = ARENA_ALLOC(mem, bool, d);
     out->y = ARENA_ALLOC(mem, double, (rows->rows * d));
+    out->mean = ARENA_ALLOC(mem, double, d);
+    out->period = ARENA_ALLOC(mem, double, d);
     out->max_deviation = 0.0;
-    if (!out->deviation || !out->varies || !out->constant || !out->unpaired || !out->y)
+    if (!out->deviation || !out->varies || !out->constant || !out->unpaired || !out->y ||
+        !out->mean || !out->period)
         return PLUMB_EMEMORY;
     for (int64_t i = 0; i < d; i++) {
         double mean, trajectory_mean, size = 0.0, inside = 0.0;
@@ -201,6 +314,7 @@ plumb_status kappa_input_latents(kappa_work *work)
         out->varies[i] = sd > rows->latent_rounding * size;
         if (!out->varies[i]) continue;
         out->deviation[i] = sd;
+        out->mean[i] = mean;
         out->constant[i] = inside < constant_share * all;
         out->max_deviation = fmax(out->max_deviation, sd);
         for (int64_t r = 0; r < rows->rows; r++)

@@ -22,6 +22,8 @@ enum { STREAM_KAPPA = 21 };
 // were found on planted models, so that the interval covers the true kappa in 19 of 20 cases. The
 // second term is for errors that both halves share.
 static const double margin_linear = 2.0, margin_root = 0.12;
+// A fit with twice the centres is nearer to the truth than this many times the difference.
+static const double margin_coarse = 2.0;
 
 // ---- kappa ----
 
@@ -30,16 +32,17 @@ typedef struct form_sums {
     double dot, form_norm2, true_norm2, halves_diff2;
 } form_sums;
 
-// `times` (trajectories): how often each trajectory counts; NULL: once.
+// `times` (trajectories): how often each trajectory counts; NULL: once. `c` (trajectories): the
+// constant of each, by which its A is multiplied; NULL: one c for all.
 static form_sums add_trajectories(const kappa_pullback_form *f, const double *times,
-                                  int64_t trajectories)
+                                  const double *c, int64_t trajectories)
 {
     form_sums s = {0};
     for (int64_t k = 0; k < trajectories; k++) {
-        const double t = times ? times[k] : 1.0;
-        s.dot += t * f->dot[k];
+        const double t = times ? times[k] : 1.0, a = c ? c[k] : 1.0;
+        s.dot += t * a * f->dot[k];
         s.form_norm2 += t * f->form_norm2[k];
-        s.true_norm2 += t * f->true_norm2[k];
+        s.true_norm2 += t * a * a * f->true_norm2[k];
         s.halves_diff2 += t * f->halves_diff2[k];
     }
     return s;
@@ -61,13 +64,16 @@ static double compute_form_error(form_sums s)
     return s.form_norm2 > 0.0 ? 0.25 * s.halves_diff2 / s.form_norm2 : 0.0;
 }
 
-static double compute_margin(form_sums s)
+// The errors that a bootstrap over trajectories does not show: of the fit, from the difference of
+// two halves; shared by both halves, from a simpler fit; and waves finer than the fit.
+static double compute_margin(form_sums s, const kappa_pullback_form *f)
 {
-    return margin_linear * compute_form_error(s) + margin_root * sqrt(compute_form_error(s));
+    return margin_linear * compute_form_error(s) + margin_root * sqrt(compute_form_error(s)) +
+           margin_coarse * fabs(compute_kappa(s) - f->coarse_kappa) + f->missed_slope;
 }
 
 // 95 % percentile bootstrap over trajectories, with the fits held fixed, widened by the margin.
-static plumb_status compute_interval(plumb_interval *out, const kappa_work *work)
+static plumb_status compute_interval(plumb_interval *out, const kappa_work *work, const double *c)
 {
     const int64_t trajectories = work->rows.trajectories, resamples = work->opt->resamples;
     out->low = out->high = (double)NAN;
@@ -78,10 +84,10 @@ static plumb_status compute_interval(plumb_interval *out, const kappa_work *work
     rng r = rng_at(work->opt->seed, STREAM_KAPPA);
     for (int64_t i = 0; i < resamples; i++) {
         rng_resample(times, &r, trajectories);
-        draws[i] = compute_kappa(add_trajectories(&work->form, times, trajectories));
+        draws[i] = compute_kappa(add_trajectories(&work->form, times, c, trajectories));
     }
-    const form_sums all = add_trajectories(&work->form, NULL, trajectories);
-    const double kappa = compute_kappa(all), margin = compute_margin(all);
+    const form_sums all = add_trajectories(&work->form, NULL, c, trajectories);
+    const double kappa = compute_kappa(all), margin = compute_margin(all, &work->form);
     const plumb_interval middle = stats_interval_95(draws, resamples);
     out->low = fmax(fmin(middle.low, kappa) - margin, 0.0);
     out->high = fmin(fmax(middle.high, kappa) + margin, 1.0);
@@ -154,7 +160,8 @@ static plumb_status list_pairs(plumb_kappa *out, const kappa_work *work, double 
 
 static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
 {
-    const form_sums s = add_trajectories(&work->form, NULL, work->rows.trajectories);
+    const double *by_constants = work->form.c_by_constants;
+    const form_sums s = add_trajectories(&work->form, NULL, NULL, work->rows.trajectories);
     const double scale =
         work->latent.max_deviation * (work->rows.latent_unit / work->rows.truth_unit);
     out->kappa = compute_kappa(s);
@@ -165,7 +172,12 @@ static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
     // squared: the latents were divided by their unit and largest deviation, the truth by its unit.
     const double c = s.true_norm2 > 0.0 ? s.dot / s.true_norm2 : 0.0;
     out->c = c * scale * scale;
-    plumb_status st = compute_interval(&out->kappa_ci, work);
+    plumb_status st = compute_interval(&out->kappa_ci, work, NULL);
+    if (!st && by_constants) {
+        out->kappa_constants = compute_kappa(
+            add_trajectories(&work->form, NULL, by_constants, work->rows.trajectories));
+        st = compute_interval(&out->kappa_constants_ci, work, by_constants);
+    }
     if (!st) st = measure_singular_values(out, work, c);
     if (!st) st = list_items(out, work, c);
     return st ? st : list_pairs(out, work, c);
@@ -177,9 +189,15 @@ static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plum
     plumb_status st = kappa_input_read(work, latent, momenta, truth);
     if (!st) st = kappa_reduce_truth(work);
     if (!st) st = kappa_input_latents(work);
+    if (!st) st = kappa_measure_thickness(work);
+    if (!st) st = kappa_find_latent_angles(work);
+    if (!st) st = kappa_map_fit(work);
     if (!st) st = kappa_pullback(work);
     if (!st) st = kappa_state_r2(&out->r2_state, work);
+    if (!st) st = kappa_fit_constants(work);
     if (!st) st = fill_result(out, work);
+    out->diverged_count = work->rows.diverged_count;
+    out->diverged = work->rows.diverged;
     if (!st) st = kappa_decide(out, work);
     if (st) return st;
     const char *note = work->truth.note;
@@ -187,7 +205,7 @@ static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plum
     if (*note && !out->reduced) return PLUMB_EMEMORY;
     out->n = work->rows.truth_dims / 2;
     out->m = work->rows.latent_dims / 2;
-    out->n_used = work->truth.form_dims / 2;
+    out->n_used = (work->truth.form_dims - work->surface.codim) / 2;
     out->trajectories = work->rows.trajectories;
     out->dropped = work->rows.dropped;
     out->steps = truth->shape[1];
@@ -205,8 +223,12 @@ plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
     plumb_kappa_options opt = plumb_kappa_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_kappa_options");
     if (st) return st;
-    plumb_kappa result = {
-        .measured = true, .r2_nearest = (double)NAN, .symplectic_r2 = (double)NAN};
+    const double nan = (double)NAN;
+    plumb_kappa result = {.measured = true,
+                          .kappa_constants = nan,
+                          .kappa_constants_ci = {nan, nan},
+                          .r2_nearest = nan,
+                          .symplectic_r2 = nan};
     arena scratch = {0}, *keep = result_begin(&result.memory);
     kappa_work work = {.mem = &scratch, .keep = keep, .opt = &opt};
     st = keep ? measure_kappa(&result, &work, latent, momenta, truth) : PLUMB_EMEMORY;

@@ -24,6 +24,10 @@ typedef struct kappa_rows {
     int64_t latent_dims;           // 2m
     int64_t dropped;               // trajectories left out because of NaN or infinity
     int64_t search_stride;         // searches take every Nth row
+    int64_t diverged_count;        // trajectories left out because their latents diverge
+    const int64_t *diverged;       // (diverged_count) their indices in the arrays given
+    int64_t constants;             // that the caller gave
+    double *constant;              // (trajectories, constants) in row order
 } kappa_rows;
 
 /// The truth in coordinates that the data span: balanced, without redundancy.
@@ -47,22 +51,46 @@ typedef struct kappa_latent {
     bool *unpaired;       // (2m) its partner is constant: at fixed constants they span no area
     double max_deviation; // largest of the deviations
     double *y;            // (rows, 2m) mean 0, mean square 1; 0 if it does not vary
+    double *mean;         // (2m) what was subtracted
+    double *period;       // (2m) of a latent that is an angle, in units of the latent; else 0
 } kappa_latent;
 
-/// Inputs of G: true coordinates (angles perhaps as sine and cosine), then constant latents.
+/// How true angles enter G.
+typedef enum map_angles {
+    MAP_ANGLES_PLAIN,  // as they are
+    MAP_ANGLES_CIRCLE, // as sine and cosine
+    MAP_ANGLES_BOTH,   // as both
+} map_angles;
+
+/// What an input of G is.
+typedef enum map_input_role {
+    INPUT_VALUE,    // true coordinate `base`
+    INPUT_SINE,     // sine of true coordinate `base`
+    INPUT_COSINE,   // cosine of true coordinate `base`
+    INPUT_LATENT,   // latent `base`, constant along each trajectory
+    INPUT_CONSTANT, // constant `base` that the caller gave
+} map_input_role;
+
+/// Inputs of G: true coordinates first, then constants.
 typedef struct map_inputs {
-    int64_t dims;
-    double *x;     // (rows, dims)
-    int64_t *base; // (dims) its true coordinate i, or -1 - i for constant latent i
-    double *slope; // (rows, dims) d input / d coordinate
+    int64_t dims, true_dims; // all; of true coordinates
+    double *x;               // (rows, dims) mean 0, deviation 1
+    int64_t *base;           // (dims)
+    map_input_role *role;    // (dims)
+    double *slope;           // (rows, dims) d input / d true coordinate; 0 for constants
 } map_inputs;
+
+/// What an output of G is: a latent, or the sine or cosine of a latent that is an angle.
+typedef enum map_output_role { OUTPUT_VALUE, OUTPUT_SINE, OUTPUT_COSINE } map_output_role;
 
 /// Outputs of G: the latents that move and whose partner is not constant.
 typedef struct map_outputs {
     int64_t count;
-    int64_t *which; // (count)
-    double *y;      // (rows, count)
-    double weight;  // sum of their variances
+    int64_t *which;        // (count) latent
+    map_output_role *role; // (count)
+    double *scale;         // (count) latent per unit of the output
+    double *y;             // (rows, count) mean 0, mean square 1
+    double weight;         // sum of the variances of the latents
 } map_outputs;
 
 /// G: what goes in, what comes out, and the fit.
@@ -80,6 +108,8 @@ typedef struct kappa_pullback_form {
     double local_r2;      // share of the truth's variance that the latents determine, by slope
     double relative_area; // |O|^2 over its value if the slopes of each pair were orthogonal
     double missed;        // share of the latents' variance that is neither explained nor noise
+    double missed_slope;  // largest share of a latent's squared slopes that is missed and no noise
+    double coarse_kappa;  // kappa of a simpler fit
     double *unexplained;  // (2m) share of the variance; 0 for latents that are no output of G
     double r2;            // of G, weighted by variance
     double *dot;          // (trajectories) <O, A>
@@ -87,8 +117,19 @@ typedef struct kappa_pullback_form {
     double *true_norm2;   // (trajectories) |A|^2
     double *halves_diff2; // (trajectories) |O1 - O2|^2 of the fits to the two halves
     double *mean;         // (form_dims, form_dims) mean of O
-    double *pairs;        // (form_dims / 2, m) share of each latent pair, or NULL
+    double *c_by_constants; // (trajectories) c as a function of the constants; NULL: one c
+    double *pairs;          // (form_dims / 2, m) share of each latent pair, or NULL
 } kappa_pullback_form;
+
+/// The surface that the states lie on, if they do not span all dimensions. Across it the data say
+/// nothing about the form.
+typedef struct kappa_surface {
+    bool is_near;      // the data are so thin that noise may hide slopes across the surface
+    int64_t codim;     // normals per row; 0: no surface
+    double thickness;  // of the data across the thinnest surface, in deviations of the states
+    double *normal;    // (rows, codim, form_dims) orthonormal
+    double form_share; // |A|^2 within the surface, over |A|^2
+} kappa_surface;
 
 /// The context of one call; each stage fills its part.
 typedef struct kappa_work {
@@ -100,6 +141,7 @@ typedef struct kappa_work {
     kappa_latent latent;
     latent_map map;
     arena map_memory; // of the fit in `map`
+    kappa_surface surface;
     kappa_pullback_form form;
 } kappa_work;
 
@@ -116,13 +158,50 @@ plumb_status kappa_input_latents(kappa_work *work);
 /// Removes redundant coordinates of the truth: work->truth.
 plumb_status kappa_reduce_truth(kappa_work *work);
 
-/// Fits G and pulls the form back: work->form. Constant latents that turn out to be functions of
-/// the state are marked as moving in work->latent.
+/// Finds latents that are angles, wrapped or not: work->latent.period.
+plumb_status kappa_find_latent_angles(kappa_work *work);
+
+/// The angle of latent i at a row, in radians.
+double kappa_latent_angle(const kappa_work *work, int64_t row, int64_t i);
+
+/// The inputs of G. `constant_latents` (2m): which latents are inputs. NULL: no constants at all.
+plumb_status kappa_map_inputs(map_inputs *in, arena *mem, const kappa_work *work, map_angles angles,
+                              const bool *constant_latents);
+
+/// Fits G: work->map. Constant latents that turn out to be functions of the state are marked as
+/// moving in work->latent.
+plumb_status kappa_map_fit(kappa_work *work);
+
+/// Fits G again, with latents that are the same on each normal of work->surface: the data do not
+/// say how they change across it, and a fit to thin data has slopes there that are large and
+/// random.
+plumb_status kappa_map_refit(kappa_work *work);
+
+/// Measures how thick the data are: work->surface.thickness and is_near.
+plumb_status kappa_measure_thickness(kappa_work *work);
+
+/// After G is fitted: finds the surface across which the data do not show slopes, work->surface.
+/// Changes work->truth.true_form to the form within it.
+plumb_status kappa_find_surface(kappa_work *work);
+
+/// Leaves of slopes J (outputs, dims) at a row what lies within the surface.
+void kappa_project_slopes(double *J, const kappa_surface *surface, int64_t row, int64_t outputs,
+                          int64_t dims);
+
+/// How much of the slopes of the latents is finer than the fit of G: work->form.missed_slope.
+plumb_status kappa_missed_slopes(kappa_work *work);
+
+/// Pulls the form back along the fit of G: work->form.
 plumb_status kappa_pullback(kappa_work *work);
 
 /// J (2m, form_dims) at one row: slopes of all latents by the true coordinates that carry the form,
-/// in units of the largest deviation. jacobian (outputs, inputs) is that of a fit of work->map.
+/// in units of the largest deviation, within work->surface. jacobian (outputs, inputs) is that of a
+/// fit of work->map.
 void kappa_map_slopes(double *J, const double *jacobian, int64_t row, const kappa_work *work);
+
+/// c as a smooth function of the constants of a trajectory: work->form.c_by_constants, or NULL if
+/// there are none or one c does as well.
+plumb_status kappa_fit_constants(kappa_work *work);
 
 /// Held-out R2 of the map from latents to truth.
 plumb_status kappa_state_r2(double *r2, const kappa_work *work);

@@ -3,12 +3,16 @@
 // the fit is uncertain, a map that is symplectic by design is fitted as a second opinion.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "measures/kappa/kappa.h"
 
 // More motion than this that is neither explained nor noise could hide a wrong map.
 static const double max_missed = 0.05;
+// A larger share of the squared slopes of a latent that is neither explained nor noise could change
+// the form.
+static const double max_missed_slope = 0.08;
 // Above this form error the correction for it decides, not the data.
 static const double max_form_error = 0.1;
 // Below this form error a low kappa is certain.
@@ -23,15 +27,22 @@ static const double most_of_state = 0.85;
 static const double min_relative_area = 1e-3;
 // A latent of which more than this is unexplained is no function of the state.
 static const double function_limit = 0.5;
+// Of the true form less than this is left on a surface without area.
+static const double min_form_share = 0.01;
+// The symplectic map is better if it leaves less than this share of what the free one leaves; where
+// waves may be hidden, far less.
+static const double better = 0.9, far_better = 0.5;
 // What the training of the symplectic map may leave unexplained.
 static const double training_error = 0.002;
 
 typedef enum verdict_reason {
+    REASON_ONE_SURFACE,      // all states lie on a surface without area
     REASON_HALVES_DIFFER,    // the fits to the two halves differ too much
     REASON_STATE_LOST,       // the latents do not hold the state
     REASON_MANY_TO_ONE,      // distant states have the same latents
     REASON_STATE_NOT_FOUND,  // the latents follow from the state; no inverse was found
     REASON_MAP_TOO_CURVED,   // too much motion is neither explained nor noise
+    REASON_FINE_WAVES,       // some slopes are finer than the fit
     REASON_CANONICAL,        // kappa is above its bar
     REASON_NOT_A_FUNCTION,   // some latents are no function of the state
     REASON_FORM_BROKEN,      // kappa is below its bar
@@ -55,6 +66,11 @@ static plumb_verdict verdict_of(verdict_reason reason)
 }
 
 // ---- decisions ----
+// The kappa that decides: where c depends on constants of the trajectory, that with such a c.
+static double deciding_kappa(const plumb_kappa *r)
+{
+    return isnan(r->kappa_constants) ? r->kappa : r->kappa_constants;
+}
 
 // Is there a latent that moves smoothly, is no function of the state, and has a partner that
 // varies? The area that the two span cannot be computed from the state. Noise is not smooth: for
@@ -85,8 +101,15 @@ static bool has_hidden_motion(const kappa_work *work)
 // Is the form error too large for a certain verdict?
 static bool is_uncertain(const plumb_kappa *r, const plumb_kappa_options *opt)
 {
-    const double limit = r->kappa > opt->kappa_bar ? max_form_error : certain_form_error;
-    return r->r2_state > opt->r2_bar && r->kappa > min_doubtful_kappa && r->form_error > limit;
+    const double limit = deciding_kappa(r) > opt->kappa_bar ? max_form_error : certain_form_error;
+    return r->r2_state > opt->r2_bar && deciding_kappa(r) > min_doubtful_kappa &&
+           r->form_error > limit;
+}
+
+// Are there slopes finer than the fit, which could change the form?
+static bool has_fine_waves(const kappa_work *work)
+{
+    return work->form.missed_slope > max_missed_slope;
 }
 
 // How much of the state the latents hold: the better of two ways to recover it from them.
@@ -100,7 +123,8 @@ static double state_held(const plumb_kappa *r)
 // fit.
 static bool needs_neighbours(const plumb_kappa *r, const plumb_kappa_options *opt)
 {
-    return r->kappa > opt->kappa_bar && !(r->r2_state > opt->r2_bar) && r->r2_local > opt->r2_bar;
+    return deciding_kappa(r) > opt->kappa_bar && !(r->r2_state > opt->r2_bar) &&
+           r->r2_local > opt->r2_bar;
 }
 
 // What the free fit alone says.
@@ -109,25 +133,36 @@ static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *wo
 {
     const plumb_kappa_options *opt = work->opt;
     const double held = state_held(r);
-    const bool high = r->kappa > opt->kappa_bar;
+    const bool high = deciding_kappa(r) > opt->kappa_bar;
+    if (work->surface.form_share < min_form_share) return REASON_ONE_SURFACE;
     if (many_to_one) return REASON_MANY_TO_ONE;
     if (held > most_of_state && r->form_error > max_form_error) return REASON_HALVES_DIFFER;
     if (!(held > opt->r2_bar))
         return needs_neighbours(r, opt) ? REASON_STATE_NOT_FOUND : REASON_STATE_LOST;
-    if (high) return work->form.missed > max_missed ? REASON_MAP_TOO_CURVED : REASON_CANONICAL;
+    if (high && work->form.missed > max_missed) return REASON_MAP_TOO_CURVED;
+    if (high) return has_fine_waves(work) ? REASON_FINE_WAVES : REASON_CANONICAL;
     if (hidden) return REASON_NOT_A_FUNCTION;
-    if (is_uncertain(r, opt) && r->kappa + error_margin * r->form_error > opt->kappa_bar)
+    if (is_uncertain(r, opt) && deciding_kappa(r) + error_margin * r->form_error > opt->kappa_bar)
         return REASON_HALVES_DIFFER;
     return REASON_FORM_BROKEN;
 }
 
-// The symplectic map against the free one, on trajectories that neither has seen.
-static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, double free_r2,
-                                               verdict_reason reason)
+// The symplectic map against the free one, on trajectories that neither has seen. It must leave
+// clearly less unexplained, and little in all. With constants as inputs each trajectory is a single
+// arc, which a symplectic map can bend at will, so it never speaks for a model there.
+static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, const kappa_work *work,
+                                               double free_r2, verdict_reason reason)
 {
     const double unexplained = 1.0 - r->symplectic_r2, free_unexplained = 1.0 - free_r2;
-    if (unexplained <= free_unexplained) return REASON_SYMPLECTIC_FITS;
-    if (unexplained > 2.0 * free_unexplained + training_error && r->form_error < max_form_error)
+    bool constants = work->rows.constants > 0;
+    for (int64_t i = 0; i < work->rows.latent_dims; i++)
+        constants = constants || work->latent.constant[i];
+    const double share = reason == REASON_FINE_WAVES ? far_better : better;
+    if (unexplained <= share * free_unexplained && !constants && work->form.missed <= max_missed &&
+        unexplained < max_missed)
+        return REASON_SYMPLECTIC_FITS;
+    if (reason != REASON_FINE_WAVES && unexplained > 2.0 * free_unexplained + training_error &&
+        r->form_error < max_form_error)
         return REASON_SYMPLECTIC_FAILS;
     return reason;
 }
@@ -139,11 +174,18 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
 {
     const plumb_kappa_options *opt = work->opt;
     switch (reason) {
+    case REASON_ONE_SURFACE:
+        text_format(text, size,
+                    "not determined: all states lie on one surface (within %.2g of their "
+                    "deviation), on which the true form vanishes; vary the energy of the "
+                    "trajectories",
+                    work->surface.thickness);
+        break;
     case REASON_HALVES_DIFFER:
         text_format(text, size,
                     "not determined: kappa %.4f, but the fits to two halves of the trajectories "
                     "differ in %.2g of the form; more trajectories would tell",
-                    r->kappa, 4.0 * r->form_error);
+                    deciding_kappa(r), 4.0 * r->form_error);
         break;
     case REASON_STATE_LOST:
         text_format(text, size,
@@ -155,14 +197,14 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
                     "distant states have the same latents: the state cannot be recovered from them "
                     "(held-out R2 %.4f, by nearest neighbours %.4f), although the map keeps the "
                     "symplectic form locally (kappa %.4f)",
-                    r->r2_state, r->r2_nearest, r->kappa);
+                    r->r2_state, r->r2_nearest, deciding_kappa(r));
         break;
     case REASON_STATE_NOT_FOUND:
         text_format(text, size,
                     "not determined: kappa %.4f and the latents follow from the state, but the "
                     "state could not be recovered from them (held-out R2 %.4f, by nearest "
                     "neighbours %.4f); more trajectories would tell",
-                    r->kappa, r->r2_state, r->r2_nearest);
+                    deciding_kappa(r), r->r2_state, r->r2_nearest);
         break;
     case REASON_MAP_TOO_CURVED:
         text_format(
@@ -171,13 +213,21 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
             "of their motion is neither explained by the state nor noise",
             work->form.missed);
         break;
+    case REASON_FINE_WAVES:
+        text_format(text, size,
+                    "not determined: kappa %.4f, but %.2g of the squared slopes of a latent is "
+                    "neither explained by the state nor noise: it has structure finer than the "
+                    "trajectories resolve; more trajectories would tell",
+                    deciding_kappa(r), work->form.missed_slope);
+        break;
     case REASON_CANONICAL:
         text_format(
             text, size,
             "kappa %.4f is above %g and held-out R2%s %.4f above %g: the latents are the true "
             "phase space in other canonical coordinates",
-            r->kappa, opt->kappa_bar, state_held(r) > r->r2_state ? " by nearest neighbours" : "",
-            state_held(r), opt->r2_bar);
+            deciding_kappa(r), opt->kappa_bar,
+            state_held(r) > r->r2_state ? " by nearest neighbours" : "", state_held(r),
+            opt->r2_bar);
         break;
     case REASON_NOT_A_FUNCTION:
         text_format(
@@ -191,7 +241,7 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
             text, size,
             "kappa %.4f is not above %g: the latents hold the true state, but do not keep its "
             "symplectic form",
-            r->kappa, opt->kappa_bar);
+            deciding_kappa(r), opt->kappa_bar);
         break;
     case REASON_SYMPLECTIC_FITS:
         text_format(
@@ -199,7 +249,7 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
             "a map symplectic by design predicts unseen latents better than a free one does "
             "(R2 %.4f, %.4f), whose kappa is %.4f: the latents are the true phase space in "
             "other canonical coordinates",
-            r->symplectic_r2, free_r2, r->kappa);
+            r->symplectic_r2, free_r2, deciding_kappa(r));
         break;
     case REASON_SYMPLECTIC_FAILS:
         text_format(
@@ -207,15 +257,29 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
             "kappa %.4f, and a map symplectic by design predicts unseen latents worse than a "
             "free one does (R2 %.4f, %.4f): the latents hold the true state, but do not keep "
             "its symplectic form",
-            r->kappa, r->symplectic_r2, free_r2);
+            deciding_kappa(r), r->symplectic_r2, free_r2);
         break;
     case REASON_NO_AREA:
         text_format(text, size,
                     "kappa %.4f: the latents hold the true state, but positions and momenta that "
                     "belong together say the same, and span no area",
-                    r->kappa);
+                    deciding_kappa(r));
         break;
     }
+}
+
+// What else the reader must know to trust the sentence.
+static void append_notes(char *text, size_t size, const plumb_kappa *r)
+{
+    size_t used = strlen(text);
+    if (!isnan(r->kappa_constants)) {
+        text_format(text + used, size - used, "; c is a function of the constants (one c: %.4f)",
+                    r->kappa);
+        used = strlen(text);
+    }
+    for (int64_t i = 0; i < r->diverged_count && used + 60 < size; i++, used = strlen(text))
+        text_format(text + used, size - used, i ? ", %lld" : "; left out because it diverges: %lld",
+                    (long long)r->diverged[i]);
 }
 
 // ---- all of it ----
@@ -232,23 +296,31 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
     verdict_reason reason = decide_by_kappa(result, work, hidden, many_to_one);
     // The second opinion, where the fit is uncertain or the caller asks for it.
     double free_r2 = (double)NAN;
-    const bool uncertain = is_uncertain(result, opt) && !hidden;
+    const bool uncertain = !hidden && reason != REASON_ONE_SURFACE &&
+                           (is_uncertain(result, opt) || reason == REASON_FINE_WAVES);
     if (uncertain || opt->symplectic) {
         const plumb_status st =
             kappa_symplectic_map(&result->symplectic_r2, &free_r2, work, result->c);
         if (st) return st;
     }
-    if (uncertain && !isnan(free_r2)) reason = decide_by_symplectic_map(result, free_r2, reason);
+    if (uncertain && !isnan(free_r2))
+        reason = decide_by_symplectic_map(result, work, free_r2, reason);
     // A correct map may be sheared until hardly any area is left, so this test comes last.
     if (verdict_of(reason) == PLUMB_VERDICT_NOT_DETERMINED && !hidden &&
-        result->kappa <= opt->kappa_bar && work->form.relative_area < min_relative_area)
+        reason != REASON_ONE_SURFACE && deciding_kappa(result) <= opt->kappa_bar &&
+        work->form.relative_area < min_relative_area)
         reason = REASON_NO_AREA;
     result->canonical = verdict_of(reason);
 
-    char text[500];
+    char text[700];
     format_reason(text, sizeof text, reason, result, work, free_r2);
+    append_notes(text, sizeof text, result);
     result->why = arena_strdup(work->keep, text);
     // The symplectic map is then the better estimate of the two, and its kappa is 1.
     if (reason == REASON_SYMPLECTIC_FITS) result->kappa = result->kappa_ci.high = 1.0;
+    if (reason == REASON_ONE_SURFACE) {
+        result->kappa = result->kappa_constants = (double)NAN;
+        result->kappa_ci = (plumb_interval){0.0, 1.0};
+    }
     return result->why ? PLUMB_OK : PLUMB_EMEMORY;
 }

@@ -28,6 +28,8 @@ static const option_spec specs[] = {
     {MEMBER(seed), .kind = OPTION_UINT64, .help = "seed of the bootstrap and of the symplectic map"},
     {MEMBER(angles), .kind = OPTION_POINTER, .type = "bool",
      .help = "which true positions are angles, one flag each"},
+    {MEMBER(constants), .kind = OPTION_POINTER, .type = "array",
+     .help = "constants that differ between trajectories, (trajectories, constants)"},
     {0},
 };
 #undef MEMBER

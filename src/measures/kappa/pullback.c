@@ -9,199 +9,7 @@
 #include "math/cholesky.h"
 #include "measures/kappa/kappa.h"
 
-// Angles are also tried as sine and cosine if more than this is unexplained without.
-static const double exact_fit = 1e-4;
-// Above the first value Gaussian kernels are tried; they must leave less than the second times it.
-static const double poor_fit = 0.05, clear_gain = 0.5;
-// A latent that is constant along trajectories and less unexplained than this is conserved: a
-// function of the state.
-static const double conserved = 0.1;
-
-// ---- inputs and outputs of G ----
-
-static plumb_status inputs_init(map_inputs *in, arena *mem, const kappa_work *work,
-                                const kappa_latent *l, bool circular)
-{
-    const kappa_rows *rows = &work->rows;
-    const kappa_truth *t = &work->truth;
-    const int64_t max_dims = 2 * t->dims + rows->latent_dims;
-    in->x = ARENA_ALLOC(mem, double, (rows->rows * max_dims));
-    in->slope = ARENA_ALLOC(mem, double, (rows->rows * max_dims));
-    in->base = ARENA_ALLOC(mem, int64_t, max_dims);
-    if (!in->x || !in->slope || !in->base) return PLUMB_EMEMORY;
-    in->dims = 0;
-    for (int64_t i = 0; i < t->dims; i++) {
-        in->base[in->dims++] = i;
-        if (circular && t->per_radian[i] > 0.0) in->base[in->dims++] = i;
-    }
-    for (int64_t i = 0; i < rows->latent_dims; i++)
-        if (l->constant[i]) in->base[in->dims++] = -1 - i;
-    for (int64_t r = 0; r < rows->rows; r++)
-        for (int64_t k = 0; k < in->dims; k++) {
-            const int64_t i = in->base[k], at = r * in->dims + k;
-            if (i < 0) {
-                in->x[at] = l->y[r * rows->latent_dims - 1 - i];
-                continue;
-            }
-            const double w = t->w[r * t->dims + i];
-            if (circular && t->per_radian[i] > 0.0) {
-                const bool cosine = k && in->base[k - 1] == i;
-                const double angle = w / t->per_radian[i];
-                in->x[at] = cosine ? cos(angle) : sin(angle);
-                in->slope[at] = (cosine ? -sin(angle) : cos(angle)) / t->per_radian[i];
-            } else {
-                in->x[at] = w;
-                in->slope[at] = 1.0;
-            }
-        }
-    return PLUMB_OK;
-}
-
-// Scales inputs to mean 0 and deviation 1, and their slopes with them.
-static void standardise_inputs(map_inputs *in, int64_t rows)
-{
-    for (int64_t k = 0; k < in->dims; k++) {
-        double mean = 0.0, square = 0.0;
-        for (int64_t r = 0; r < rows; r++) mean += in->x[r * in->dims + k] / (double)rows;
-        for (int64_t r = 0; r < rows; r++) {
-            const double by = in->x[r * in->dims + k] - mean;
-            square += by * by / (double)rows;
-        }
-        const double scale = square > 0.0 ? 1.0 / sqrt(square) : 1.0;
-        for (int64_t r = 0; r < rows; r++) {
-            in->x[r * in->dims + k] = (in->x[r * in->dims + k] - mean) * scale;
-            in->slope[r * in->dims + k] *= scale;
-        }
-    }
-}
-
-static plumb_status outputs_init(map_outputs *o, arena *mem, const kappa_rows *rows,
-                                 const kappa_latent *l)
-{
-    *o = (map_outputs){.which = ARENA_ALLOC(mem, int64_t, rows->latent_dims)};
-    o->y = ARENA_ALLOC(mem, double, (rows->rows * rows->latent_dims));
-    if (!o->which || !o->y) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < rows->latent_dims; i++)
-        if (l->varies[i] && !l->constant[i] && !l->unpaired[i]) {
-            o->which[o->count++] = i;
-            o->weight += l->deviation[i] * l->deviation[i];
-        }
-    for (int64_t r = 0; r < rows->rows; r++)
-        for (int64_t k = 0; k < o->count; k++)
-            o->y[r * o->count + k] = l->y[r * rows->latent_dims + o->which[k]];
-    return PLUMB_OK;
-}
-
-// Unexplained share of all outputs, weighted by variance.
-static double sum_unexplained(const kernel_fit *fit, const map_outputs *o, const kappa_latent *l)
-{
-    double sum = 0.0;
-    for (int64_t k = 0; k < o->count; k++) {
-        const double sd = l->deviation[o->which[k]];
-        sum += fit->choice[k].unexplained * sd * sd / o->weight;
-    }
-    return sum;
-}
-
-// Chooses the fit of G for the outputs g->out. `l` says which latents are constant.
-static plumb_status choose_map(latent_map *g, arena *mem, const kappa_work *work,
-                               const kappa_latent *l, kernel_fit_kind kind, bool circular)
-{
-    const kappa_rows *rows = &work->rows;
-    plumb_status st = inputs_init(&g->in, mem, work, l, circular);
-    if (st) return st;
-    standardise_inputs(&g->in, rows->rows);
-    int64_t true_dims = 0;
-    while (true_dims < g->in.dims && g->in.base[true_dims] >= 0) true_dims++;
-    g->request = (kernel_fit_input){.x = g->in.x,
-                                    .y = g->out.y,
-                                    .rows = rows->rows,
-                                    .first_half_rows = rows->first_half_rows,
-                                    .dims = g->in.dims,
-                                    .unpenalised_dims = true_dims,
-                                    .outputs = g->out.count,
-                                    .search_stride = rows->search_stride,
-                                    .centres = work->opt->centres,
-                                    .max_terms = 250,
-                                    .max_order = 5,
-                                    .kind = kind};
-    st = kernel_fit_choose(&g->fit, mem, &g->request);
-    if (!st) g->unexplained = sum_unexplained(&g->fit, &g->out, l);
-    return st;
-}
-
-// A latent may be constant along each trajectory because it is a conserved quantity, which is a
-// function of the state. Then it is an output of G, not an input.
-static plumb_status release_conserved(kappa_work *work)
-{
-    arena *mem = work->mem;
-    const kappa_rows *rows = &work->rows;
-    kappa_latent *l = &work->latent;
-    kappa_latent only = *l;
-    only.varies = ARENA_ALLOC(mem, bool, rows->latent_dims);
-    only.constant = ARENA_ALLOC(mem, bool, rows->latent_dims); // none is an input
-    only.unpaired = only.constant;
-    if (!only.varies || !only.constant) return PLUMB_EMEMORY;
-    memcpy(only.varies, l->constant, (size_t)rows->latent_dims * sizeof *only.varies);
-    latent_map g;
-    plumb_status st = outputs_init(&g.out, mem, rows, &only);
-    if (st || !g.out.count) return st;
-    st = choose_map(&g, mem, work, &only, (kernel_fit_kind)work->opt->estimator, false);
-    for (int64_t k = 0; !st && k < g.out.count; k++)
-        if (g.fit.choice[k].unexplained < conserved) l->constant[g.out.which[k]] = false;
-    return st;
-}
-
-// The partner of a constant c drifts by the integral of -dH/dc, which is no function of the state.
-// At fixed c the two span no area, so it is not fitted.
-static void mark_unpaired(kappa_latent *l, int64_t m)
-{
-    for (int64_t i = 0; i < 2 * m; i++) l->unpaired[i] = l->constant[i < m ? i + m : i - m];
-}
-
-// Chooses between plain coordinates, sines and cosines of angles, and Gaussian kernels; then fits.
-static plumb_status fit_map(latent_map *g, arena *mem, const kappa_work *work)
-{
-    const kappa_truth *t = &work->truth;
-    const kappa_latent *l = &work->latent;
-    const kernel_fit_kind kind = (kernel_fit_kind)work->opt->estimator;
-    plumb_status st = choose_map(g, mem, work, l, kind, false);
-    bool has_angle = false;
-    for (int64_t i = 0; i < t->dims; i++) has_angle = has_angle || t->per_radian[i] > 0.0;
-    if (!st && has_angle && g->unexplained > exact_fit) {
-        latent_map circle = *g;
-        st = choose_map(&circle, mem, work, l, kind, true);
-        if (!st && circle.unexplained < g->unexplained) *g = circle;
-    }
-    if (!st && kind == KERNEL_FIT_NETWORK && g->unexplained > poor_fit) {
-        latent_map gaussian = *g;
-        st = choose_map(&gaussian, mem, work, l, KERNEL_FIT_GAUSSIAN, false);
-        if (!st && gaussian.unexplained < clear_gain * g->unexplained) *g = gaussian;
-    }
-    if (!st) st = kernel_fit_solve(&g->fit, mem, &g->request);
-    return st;
-}
-
 // ---- the form ----
-
-// The chain rule adds the slopes of the inputs to the Jacobian of the fit.
-void kappa_map_slopes(double *J, const double *jacobian, int64_t row, const kappa_work *work)
-{
-    const latent_map *g = &work->map;
-    const int64_t form = work->truth.form_dims;
-    const kappa_latent *l = &work->latent;
-    memset(J, 0, (size_t)(work->rows.latent_dims * form) * sizeof *J);
-    for (int64_t k = 0; k < g->out.count; k++) {
-        const int64_t i = g->out.which[k];
-        const double scale = l->deviation[i] / l->max_deviation;
-        for (int64_t v = 0; v < g->in.dims; v++) {
-            const int64_t b = g->in.base[v];
-            if (b >= 0 && b < form)
-                J[i * form + b] +=
-                    scale * jacobian[k * g->in.dims + v] * g->in.slope[row * g->in.dims + v];
-        }
-    }
-}
 
 // omega (form, form) = J^T A J = sum over pairs k of q_k p_k^T - p_k q_k^T, with the rows of J.
 static void pull_back(double *omega, const double *J, int64_t m, int64_t form)
@@ -371,6 +179,45 @@ static plumb_status compare_halves(kappa_work *work, arena *mem, const latent_ma
     return PLUMB_OK;
 }
 
+// kappa of a simpler fit, from every third row: how far it is from that of the fit shows the error
+// that both halves share.
+static plumb_status measure_coarse_fit(kappa_work *work, arena *mem, const latent_map *g)
+{
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
+    enum { EVERY = 3 };
+    const int64_t wide = g->out.count * g->in.dims, d = g->in.dims;
+    const int64_t some = (rows->rows + EVERY - 1) / EVERY;
+    kernel_fit coarse;
+    plumb_status st = kernel_fit_coarsen(&coarse, mem, &g->fit, &g->request);
+    double *x = ARENA_ALLOC(mem, double, (CHUNK * d));
+    double *jacobian = ARENA_ALLOC(mem, double, (CHUNK * wide));
+    double *J = ARENA_ALLOC(mem, double, (rows->latent_dims * t->form_dims));
+    double *omega = ARENA_ALLOC(mem, double, (t->form_dims * t->form_dims));
+    if (!st && (!x || !jacobian || !J || !omega)) st = PLUMB_EMEMORY;
+    double dot = 0.0, norm2 = 0.0, true_norm2 = 0.0;
+    for (int64_t at = 0; at < some && !st; at += CHUNK) {
+        const int64_t count = some - at < CHUNK ? some - at : CHUNK;
+        for (int64_t i = 0; i < count; i++)
+            memcpy(x + i * d, g->in.x + (at + i) * EVERY * d, (size_t)d * sizeof *x);
+        st = kernel_fit_jacobian(jacobian, &coarse, mem, KERNEL_FIT_ALL, x, count);
+        for (int64_t i = 0; i < count && !st; i++) {
+            const int64_t r = (at + i) * EVERY;
+            kappa_map_slopes(J, jacobian + i * wide, r, work);
+            pull_back(omega, J, rows->latent_dims / 2, t->form_dims);
+            const double *true_form = t->true_form + r * t->form_stride;
+            for (int64_t j = 0; j < t->form_dims * t->form_dims; j++) {
+                dot += omega[j] * true_form[j];
+                norm2 += omega[j] * omega[j];
+                true_norm2 += true_form[j] * true_form[j];
+            }
+        }
+    }
+    work->form.coarse_kappa =
+        norm2 > 0.0 && true_norm2 > 0.0 ? fmin(dot * dot / (norm2 * true_norm2), 1.0) : 0.0;
+    return st;
+}
+
 // The unexplained variance of G, and how much of it is smooth in time and therefore no noise.
 static void note_unexplained(kappa_work *work, const latent_map *g)
 {
@@ -380,9 +227,10 @@ static void note_unexplained(kappa_work *work, const latent_map *g)
     for (int64_t k = 0; k < g->out.count; k++) {
         const int64_t i = g->out.which[k];
         const kernel_fit_choice *c = &g->fit.choice[k];
-        out->unexplained[i] = c->unexplained;
-        out->missed +=
-            c->unexplained * c->smooth_share * l->deviation[i] * l->deviation[i] / g->out.weight;
+        const double share = g->out.role[k] == OUTPUT_VALUE ? 1.0 : 0.5;
+        out->unexplained[i] += share * c->unexplained;
+        out->missed += share * c->unexplained * c->smooth_share * l->deviation[i] *
+                       l->deviation[i] / g->out.weight;
     }
 }
 
@@ -408,18 +256,17 @@ static plumb_status form_init(kappa_pullback_form *out, const kappa_work *work)
 
 plumb_status kappa_pullback(kappa_work *work)
 {
+    const latent_map *g = &work->map;
     plumb_status st = form_init(&work->form, work);
-    if (!st) st = release_conserved(work);
-    if (!st) mark_unpaired(&work->latent, work->rows.latent_dims / 2);
-    latent_map *g = &work->map;
-    if (!st) st = outputs_init(&g->out, work->mem, &work->rows, &work->latent);
-    if (st) return st;
-    if (!g->out.count) return PLUMB_OK; // nothing moves: the form is 0
+    if (st || !g->out.count) return st; // nothing moves: the form is 0
+    st = kappa_find_surface(work);
+    if (!st && work->surface.codim) st = kappa_map_refit(work);
+    note_unexplained(work, g);
     arena scratch = {0};
-    st = fit_map(g, &work->map_memory, work);
-    if (!st) note_unexplained(work, g);
     if (!st) st = sum_form(work, &scratch, g);
     if (!st) st = compare_halves(work, &scratch, g);
+    if (!st) st = measure_coarse_fit(work, &scratch, g);
+    if (!st) st = kappa_missed_slopes(work);
     arena_clear(&scratch);
     return st;
 }

@@ -2,11 +2,14 @@
 // The names under which `plumb measure --json` prints kappa and what belongs to it.
 #include "plumb/kappa.h"
 
+#include <math.h>
+
 static void record_unmeasured(plumb_record *record, const char *why)
 {
-    static const char *const names[] = {"kappa",      "kappa_ci",      "canonical",
-                                        "r2_state",   "r2_latent",     "r2_local",
-                                        "r2_nearest", "symplectic_r2", "form"};
+    static const char *const names[] = {
+        "kappa",     "kappa_ci",   "kappa_constants", "kappa_constants_ci",
+        "canonical", "r2_state",   "r2_latent",       "r2_local",
+        "diverged",  "r2_nearest", "symplectic_r2",   "form"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         plumb_record_set_null(record, names[i]);
     plumb_record_set_string(record, "canonical_why", why);
@@ -23,6 +26,13 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     }
     plumb_record_set_double(record, "kappa", r->kappa);
     plumb_record_set_interval(record, "kappa_ci", r->kappa_ci);
+    plumb_record_set_double(record, "kappa_constants", r->kappa_constants);
+    if (isnan(r->kappa_constants)) plumb_record_set_null(record, "kappa_constants_ci");
+    else plumb_record_set_interval(record, "kappa_constants_ci", r->kappa_constants_ci);
+    plumb_record_begin_array(record, "diverged");
+    for (int64_t i = 0; i < r->diverged_count; i++)
+        plumb_record_set_int(record, NULL, r->diverged[i]);
+    plumb_record_end(record);
     if (r->canonical == PLUMB_VERDICT_NOT_DETERMINED) plumb_record_set_null(record, "canonical");
     else plumb_record_set_int(record, "canonical", r->canonical);
     plumb_record_set_string(record, "canonical_why", r->why);

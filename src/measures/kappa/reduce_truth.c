@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The truth in coordinates that the data span. In each pair q -> a q, p -> p / a, so that both have
 // the same deviation. Then linearly redundant coordinates are removed (a centre of mass at rest,
-// strategies that sum to one), then functions of the others (circular orbits: the momentum follows
-// from the position).
+// strategies that sum to one). Curved surfaces are found later, by surface.c.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +12,6 @@
 
 // An eigenvalue below this share of the largest is rounding.
 static const double rounding = 1e-8;
-// A coordinate of which the others leave less than this unexplained is a function of them.
-static const double function_limit = 1e-3;
-
 // Entry (i, j) of the canonical form A = [[0, I], [-I, 0]].
 static double form_entry(int64_t n, int64_t i, int64_t j)
 {
@@ -193,157 +189,6 @@ static plumb_status remove_linear(kappa_work *work)
     return PLUMB_OK;
 }
 
-// ---- curved redundancy ----
-
-// out (rows, count): the given coordinates in units of their deviation.
-static void copy_coordinates(double *out, const kappa_truth *t, const int64_t *which, int64_t count,
-                             int64_t rows)
-{
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t k = 0; k < count; k++)
-            out[r * count + k] = t->w[r * t->dims + which[k]] / t->deviation[which[k]];
-}
-
-// The share of the variance of coordinate i that polynomials in the others leave unexplained.
-static plumb_status fit_by_others(double *unexplained, const kappa_work *work, int64_t i,
-                                  const int64_t *others, int64_t count)
-{
-    arena *mem = work->mem;
-    const kappa_rows *rows = &work->rows;
-    const kappa_truth *t = &work->truth;
-    double *x = ARENA_ALLOC(mem, double, (rows->rows * count));
-    double *y = ARENA_ALLOC(mem, double, rows->rows);
-    if (!x || !y) return PLUMB_EMEMORY;
-    copy_coordinates(x, t, others, count, rows->rows);
-    copy_coordinates(y, t, &i, 1, rows->rows);
-    kernel_fit fit;
-    const plumb_status st =
-        kernel_fit_choose(&fit, mem,
-                          &(kernel_fit_input){.x = x,
-                                              .y = y,
-                                              .rows = rows->rows,
-                                              .first_half_rows = rows->first_half_rows,
-                                              .dims = count,
-                                              .outputs = 1,
-                                              .search_stride = rows->search_stride,
-                                              .max_terms = 150,
-                                              .max_order = 5,
-                                              .kind = KERNEL_FIT_POLYNOMIAL});
-    if (!st) *unexplained = fit.choice[0].unexplained;
-    return st;
-}
-
-// kept (count): coordinates that are no function of the others kept, tried from the last to the
-// first.
-static plumb_status find_chart(int64_t *kept, int64_t *count, const kappa_work *work)
-{
-    arena *mem = work->mem;
-    const kappa_truth *t = &work->truth;
-    *count = t->dims;
-    for (int64_t i = 0; i < t->dims; i++) kept[i] = i;
-    for (int64_t i = t->dims - 1; i >= 0 && *count > 2; i--) {
-        int64_t others[64], some = 0;
-        for (int64_t k = 0; k < *count; k++)
-            if (kept[k] != i) others[some++] = kept[k];
-        const arena_mark mark = arena_get_mark(mem);
-        double unexplained = 1.0;
-        const plumb_status st = fit_by_others(&unexplained, work, i, others, some);
-        arena_rewind(mem, mark);
-        if (st) return st;
-        if (unexplained >= function_limit) continue;
-        memcpy(kept, others, (size_t)some * sizeof *kept);
-        *count = some;
-    }
-    return PLUMB_OK;
-}
-
-// out (rows, count, count): the true form in the coordinates kept, T^T A T at each row, with T the
-// slope of all coordinates by those kept (the identity for them, a fitted map for the others).
-static plumb_status restrict_form_to_surface(double *out, const kappa_work *work,
-                                             const int64_t *kept, int64_t count)
-{
-    arena *mem = work->mem;
-    const kappa_rows *rows = &work->rows;
-    const kappa_truth *t = &work->truth;
-    const int64_t d = t->dims, rest = d - count, all = rows->rows;
-    int64_t other[64], o = 0;
-    for (int64_t i = 0, k = 0; i < d; i++)
-        if (k < count && kept[k] == i) k++;
-        else other[o++] = i;
-    double *x = ARENA_ALLOC(mem, double, (all * count)),
-           *y = ARENA_ALLOC(mem, double, (all * rest));
-    double *slope = ARENA_ALLOC(mem, double, (all * rest * count));
-    double *T = ARENA_ALLOC(mem, double, (d * count));
-    if (!x || !y || !slope || !T) return PLUMB_EMEMORY;
-    copy_coordinates(x, t, kept, count, all);
-    copy_coordinates(y, t, other, rest, all);
-    const kernel_fit_input in = {.x = x,
-                                 .y = y,
-                                 .rows = all,
-                                 .first_half_rows = rows->first_half_rows,
-                                 .dims = count,
-                                 .outputs = rest,
-                                 .search_stride = rows->search_stride,
-                                 .centres = 200,
-                                 .max_terms = 150,
-                                 .max_order = 5};
-    kernel_fit fit;
-    plumb_status st = kernel_fit_choose(&fit, mem, &in);
-    if (!st) st = kernel_fit_solve(&fit, mem, &in);
-    if (!st) st = kernel_fit_jacobian(slope, &fit, mem, KERNEL_FIT_ALL, x, all);
-    if (st) return st;
-    for (int64_t k = 0; k < count; k++) T[kept[k] * count + k] = 1.0;
-    for (int64_t r = 0; r < all; r++) {
-        for (int64_t i = 0; i < rest; i++)
-            for (int64_t k = 0; k < count; k++)
-                T[other[i] * count + k] = slope[(r * rest + i) * count + k] *
-                                          t->deviation[other[i]] / t->deviation[kept[k]];
-        double *a = out + r * count * count;
-        for (int64_t i = 0; i < d; i++)
-            for (int64_t j = 0; j < d; j++) {
-                const double area = t->true_form[i * d + j];
-                if (area == 0.0) continue;
-                for (int64_t k = 0; k < count; k++)
-                    for (int64_t l = 0; l < count; l++)
-                        a[k * count + l] += T[i * count + k] * area * T[j * count + l];
-            }
-    }
-    return PLUMB_OK;
-}
-
-// Curved redundancy: only the coordinates of a chart are kept.
-static plumb_status remove_curved(kappa_work *work)
-{
-    enum { MAX_DIMS = 12 }; // with more coordinates there are too many fits and too few data
-    kappa_truth *t = &work->truth;
-    arena *mem = work->mem;
-    const kappa_rows *rows = &work->rows;
-    if (t->dims > MAX_DIMS || t->form_dims < t->dims) return PLUMB_OK;
-    int64_t kept[MAX_DIMS], count;
-    plumb_status st = find_chart(kept, &count, work);
-    if (st || count == t->dims) return st;
-    double *area = ARENA_ALLOC(mem, double, (rows->rows * count * count));
-    double *w = ARENA_ALLOC(mem, double, (rows->rows * count));
-    if (!area || !w) return PLUMB_EMEMORY;
-    const arena_mark mark = arena_get_mark(mem);
-    st = restrict_form_to_surface(area, work, kept, count);
-    arena_rewind(mem, mark);
-    if (st) return st;
-    for (int64_t k = 0; k < count; k++) {
-        for (int64_t r = 0; r < rows->rows; r++) w[r * count + k] = t->w[r * t->dims + kept[k]];
-        t->per_radian[k] = t->per_radian[kept[k]];
-    }
-    snprintf(t->note + strlen(t->note), sizeof t->note - strlen(t->note),
-             "%s%lld of %lld true coordinates are functions of the others, so that the data "
-             "determine the form on a surface of %lld dimensions only",
-             *t->note ? "; " : "", (long long)(t->dims - count), (long long)t->dims,
-             (long long)count);
-    t->w = w, t->true_form = area, t->form_stride = count * count;
-    t->dims = t->form_dims = count, t->is_plain = false;
-    compute_deviations(t, rows->rows);
-    return PLUMB_OK;
-}
-
 plumb_status kappa_reduce_truth(kappa_work *work)
 {
     work->truth = (kappa_truth){0};
@@ -352,5 +197,5 @@ plumb_status kappa_reduce_truth(kappa_work *work)
     if (!st && work->truth.form_dims < 2)
         return fail(PLUMB_ENUMERIC,
                     "truth has no area: no position in it moves together with its momentum");
-    return st ? st : remove_curved(work);
+    return st;
 }

@@ -32,7 +32,7 @@ typedef struct nearest_search {
     const kappa_work *work;
     double *z;      // (rows, dims) latents that say something, mean square 1
     int64_t dims;   // of z
-    double *J;      // (2m, form_dims)
+    double *slope;  // (form_dims) of one output of G, by states in units of their deviation
     double *factor; // (form_dims, form_dims)
     double *step;   // (form_dims) predicted s_j - s_i in units of the deviation
     double *jacobian;
@@ -46,16 +46,26 @@ static plumb_status collect_latents(nearest_search *search, arena *mem)
     const kappa_work *work = search->work;
     const kappa_rows *rows = &work->rows;
     const int64_t all = rows->latent_dims;
-    search->z = ARENA_ALLOC(mem, double, (rows->rows * all));
+    search->z = ARENA_ALLOC(mem, double, (rows->rows * 2 * all));
     bool *used = ARENA_ALLOC(mem, bool, all);
     if (!search->z || !used) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < all; i++) {
         used[i] = work->latent.varies[i] && work->form.unexplained[i] < noise_limit;
-        search->dims += used[i];
+        search->dims += !used[i] ? 0 : work->latent.period[i] > 0.0 ? 2 : 1;
     }
-    for (int64_t r = 0; r < rows->rows; r++)
-        for (int64_t i = 0, k = 0; i < all; i++)
-            if (used[i]) search->z[r * search->dims + k++] = work->latent.y[r * all + i];
+    for (int64_t r = 0; r < rows->rows; r++) {
+        double *z = search->z + r * search->dims;
+        for (int64_t i = 0; i < all; i++) {
+            if (!used[i]) continue;
+            if (!(work->latent.period[i] > 0.0)) {
+                *z++ = work->latent.y[r * all + i];
+                continue;
+            }
+            // On a circle of mean square 1 in each direction.
+            const double angle = kappa_latent_angle(work, r, i);
+            *z++ = 1.4142135623730951 * sin(angle), *z++ = 1.4142135623730951 * cos(angle);
+        }
+    }
     return PLUMB_OK;
 }
 
@@ -85,31 +95,32 @@ static bool predict_step(nearest_search *search, int64_t i, int64_t j)
 {
     const kappa_work *work = search->work;
     const kappa_truth *truth = &work->truth;
-    const kappa_latent *latent = &work->latent;
     const latent_map *map = &work->map;
-    const int64_t d = truth->form_dims, all = work->rows.latent_dims;
+    const int64_t d = truth->form_dims;
     memset(search->factor, 0, (size_t)(d * d) * sizeof *search->factor);
     memset(search->step, 0, (size_t)d * sizeof *search->step);
     for (int64_t a = 0; a < d; a++) search->factor[a * d + a] = 1.0; // V^-1
-    kappa_map_slopes(search->J, search->jacobian, i, work);
     for (int64_t k = 0; k < map->out.count; k++) {
         const int64_t l = map->out.which[k];
         if (work->form.unexplained[l] >= noise_limit) continue;
         // z_j - z_i, without what constants and coordinates outside the form explain.
-        double change = latent->y[j * all + l] - latent->y[i * all + l];
+        double change = map->out.y[j * map->out.count + k] - map->out.y[i * map->out.count + k];
         for (int64_t v = 0; v < map->in.dims; v++)
-            if (map->in.base[v] < 0 || map->in.base[v] >= d)
+            if (v >= map->in.true_dims || map->in.base[v] >= d)
                 change -= search->jacobian[k * map->in.dims + v] *
                           (map->in.x[j * map->in.dims + v] - map->in.x[i * map->in.dims + v]);
-        // J is in units of the largest deviation; back to units of this latent's.
-        const double scale = latent->max_deviation / latent->deviation[l];
-        const double weight = 1.0 / fmax(work->form.unexplained[l], 1e-10);
+        const double weight = 1.0 / fmax(map->fit.choice[k].unexplained, 1e-10);
+        memset(search->slope, 0, (size_t)d * sizeof *search->slope);
+        for (int64_t v = 0; v < map->in.true_dims; v++) {
+            const int64_t a = map->in.base[v];
+            if (a < d)
+                search->slope[a] += search->jacobian[k * map->in.dims + v] *
+                                    map->in.slope[i * map->in.dims + v] * truth->deviation[a];
+        }
         for (int64_t a = 0; a < d; a++) {
-            const double slope = search->J[l * d + a] * scale * truth->deviation[a];
-            search->step[a] += weight * slope * change;
+            search->step[a] += weight * search->slope[a] * change;
             for (int64_t b = 0; b < d; b++)
-                search->factor[a * d + b] +=
-                    weight * slope * search->J[l * d + b] * scale * truth->deviation[b];
+                search->factor[a * d + b] += weight * search->slope[a] * search->slope[b];
         }
     }
     if (!cholesky_factor(search->factor, d)) return false;
@@ -159,12 +170,12 @@ plumb_status kappa_nearest_r2(double *r2, bool *many_to_one, kappa_work *work)
     const int64_t d = work->truth.form_dims, wide = map->out.count * map->in.dims;
     arena mem = {0};
     nearest_search search = {.work = work};
-    search.J = ARENA_ALLOC(&mem, double, (rows->latent_dims * d));
+    search.slope = ARENA_ALLOC(&mem, double, d);
     search.factor = ARENA_ALLOC(&mem, double, (d * d));
     search.step = ARENA_ALLOC(&mem, double, d);
     search.jacobian = ARENA_ALLOC(&mem, double, wide);
     plumb_status st =
-        search.J && search.factor && search.step && search.jacobian ? PLUMB_OK : PLUMB_EMEMORY;
+        search.slope && search.factor && search.step && search.jacobian ? PLUMB_OK : PLUMB_EMEMORY;
     if (!st) st = collect_latents(&search, &mem);
     for (int half = 0; half < 2 && !st && search.dims; half++) {
         // Neighbours and slopes are of one half, the rows to predict of the other.

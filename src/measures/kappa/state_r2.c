@@ -67,29 +67,43 @@ static plumb_status targets_init(target_set *y, arena *mem, const kappa_work *wo
     return PLUMB_OK;
 }
 
+// Standardises column `at` of x (rows, columns).
+static void standardise_column(double *x, int64_t rows, int64_t columns, int64_t at)
+{
+    double mean = 0.0, square = 0.0;
+    for (int64_t r = 0; r < rows; r++) mean += x[r * columns + at] / (double)rows;
+    for (int64_t r = 0; r < rows; r++) {
+        x[r * columns + at] -= mean;
+        square += x[r * columns + at] * x[r * columns + at] / (double)rows;
+    }
+    const double scale = square > 0.0 ? 1.0 / sqrt(square) : 0.0;
+    for (int64_t r = 0; r < rows; r++) x[r * columns + at] *= scale;
+}
+
 // x (rows, kept) from the latents `used`, standardised; `compressed` takes asinh(4 y) of them
-// first. Returns kept.
+// first. A latent that is an angle becomes its sine and its cosine. Returns kept; x has room for
+// twice the latents.
 static int64_t prepare_latents(double *x, const kappa_work *work, const bool *used, bool compressed)
 {
     const kappa_rows *rows = &work->rows;
     const kappa_latent *l = &work->latent;
     int64_t kept = 0, at = 0;
-    for (int64_t i = 0; i < rows->latent_dims; i++) kept += used[i];
+    for (int64_t i = 0; i < rows->latent_dims; i++)
+        kept += !used[i] ? 0 : l->period[i] > 0.0 ? 2 : 1;
     for (int64_t i = 0; i < rows->latent_dims; i++) {
         if (!used[i]) continue;
-        double mean = 0.0, square = 0.0;
-        const double all = (double)rows->rows;
+        const int64_t columns = l->period[i] > 0.0 ? 2 : 1;
         for (int64_t r = 0; r < rows->rows; r++) {
             const double y = l->y[r * rows->latent_dims + i];
-            x[r * kept + at] = compressed ? asinh(4.0 * y) : y;
-            mean += x[r * kept + at] / all;
+            double *to = x + r * kept + at;
+            if (columns == 1) to[0] = compressed ? asinh(4.0 * y) : y;
+            else {
+                const double angle = kappa_latent_angle(work, r, i);
+                to[0] = sin(angle), to[1] = cos(angle);
+            }
         }
-        for (int64_t r = 0; r < rows->rows; r++) {
-            x[r * kept + at] -= mean;
-            square += x[r * kept + at] * x[r * kept + at] / all;
-        }
-        for (int64_t r = 0; r < rows->rows; r++) x[r * kept + at] /= sqrt(square);
-        at++;
+        for (int64_t k = 0; k < columns; k++) standardise_column(x, rows->rows, kept, at + k);
+        at += columns;
     }
     return kept;
 }
@@ -140,7 +154,7 @@ static plumb_status try_kernel_fit(double *r2, const kappa_work *work, const tar
     const kappa_rows *rows = &work->rows;
     const kappa_truth *t = &work->truth;
     const arena_mark mark = arena_get_mark(mem);
-    double *x = ARENA_ALLOC(mem, double, (rows->rows * rows->latent_dims));
+    double *x = ARENA_ALLOC(mem, double, (rows->rows * 2 * rows->latent_dims));
     if (!x) return PLUMB_EMEMORY;
     int64_t dims = prepare_latents(x, work, used, compressed);
     kernel_fit fit;
@@ -208,9 +222,9 @@ static plumb_status try_sparse_fit(double *r2, const kappa_work *work, const tar
                                 .threads = 1,
                                 .r2_bar = good_enough,
                                 .gap = 1e-11};
-    double *flat = ARENA_ALLOC(mem, double, (all * rows->latent_dims)),
+    double *flat = ARENA_ALLOC(mem, double, (all * 2 * rows->latent_dims)),
            *unexplained = ARENA_ALLOC(mem, double, y->count);
-    double *x = ARENA_ALLOC(mem, double, (rows->latent_dims * stride));
+    double *x = ARENA_ALLOC(mem, double, (2 * rows->latent_dims * stride));
     double *to = ARENA_ALLOC(mem, double, (y->count * stride));
     if (!flat || !unexplained || !x || !to) return PLUMB_EMEMORY;
     p.dims = prepare_latents(flat, work, work->latent.varies, false);

@@ -283,7 +283,9 @@ plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work 
     enum { STEPS = 3000 };
     const kappa_rows *rows = &work->rows;
     *r2 = *free_r2 = (double)NAN;
-    // The padding needs true pairs as given; mixed or curved coordinates have none.
+    // The padding needs true pairs as given, and shears know no angles.
+    for (int64_t i = 0; i < rows->latent_dims; i++)
+        if (work->latent.period[i] > 0.0) return PLUMB_OK;
     if (!work->truth.is_plain || !(work->latent.max_deviation > 0.0)) return PLUMB_OK;
     shear_map map;
     plumb_status st = shear_map_init(&map, work, sign < 0.0 ? -1.0 : 1.0);

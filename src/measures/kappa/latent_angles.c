@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Latents that are angles. Such a latent is no single-valued function of the state: wrapped, it
+// jumps by a period somewhere; unwrapped, it has gained a period after each turn. In both cases
+// nearly equal states have latents that differ by a multiple of one period. So the differences
+// between the latents of neighbouring states show the period: the largest P for which
+// |mean exp(2 pi i difference / P)| is near 1, while some differences are larger than P / 2.
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "measures/kappa/kappa.h"
+
+enum {
+    MAX_QUERIES = 3000, // rows whose nearest state is searched for
+    PERIODS = 2000,     // periods that are tried
+    SAMPLES = 400,      // differences that measure coherence
+    MIN_JUMPS = 4,      // differences of a period or more that must be seen
+    MAX_DIMS = 16,      // with more coordinates there are no near neighbours
+};
+
+// |mean exp(2 pi i difference / P)| of an angle is above this.
+static const double min_coherence = 0.9;
+// The longest period, and the shortest, over the largest difference.
+static const double longest = 1.05, shortest = 1.0 / 60.0;
+
+static const double turn = 6.283185307179586;
+
+double kappa_latent_angle(const kappa_work *work, int64_t row, int64_t i)
+{
+    const kappa_latent *l = &work->latent;
+    const double y = l->y[row * work->rows.latent_dims + i] * l->deviation[i];
+    return turn * y / l->period[i];
+}
+
+// For each query row, the row of another trajectory whose state is nearest.
+static void find_neighbours(int64_t *neighbour, const map_inputs *in, const kappa_rows *rows,
+                            int64_t queries, int64_t stride)
+{
+    const int64_t d = in->dims;
+    for (int64_t q = 0; q < queries; q++) {
+        const int64_t row = q * stride;
+        const double *to = in->x + row * d;
+        double least = (double)INFINITY;
+        neighbour[q] = row;
+        for (int64_t r = 0; r < rows->rows; r++) {
+            if (r / rows->steps == row / rows->steps) continue;
+            double sum = 0.0;
+            for (int64_t k = 0; k < d && sum < least; k++) {
+                const double by = in->x[r * d + k] - to[k];
+                sum += by * by;
+            }
+            if (sum < least) least = sum, neighbour[q] = r;
+        }
+    }
+}
+
+// |mean exp(2 pi i difference / P)| of SAMPLES differences.
+static double compute_coherence(const double *difference, int64_t count, double period)
+{
+    const int64_t stride = (count + SAMPLES - 1) / SAMPLES;
+    double re = 0.0, im = 0.0, some = 0.0;
+    for (int64_t q = 0; q < count; q += stride, some += 1.0) {
+        re += cos(turn * difference[q] / period);
+        im += sin(turn * difference[q] / period);
+    }
+    return hypot(re, im) / some;
+}
+
+static int64_t count_jumps(const double *difference, int64_t count, double period)
+{
+    int64_t jumps = 0;
+    for (int64_t q = 0; q < count; q++) jumps += fabs(difference[q]) > 0.5 * period;
+    return jumps;
+}
+
+// About the period of a latent, from its differences, or 0. Longer periods come first, because a
+// half or a third of a period is as coherent.
+static double find_period(const double *difference, int64_t count)
+{
+    double largest = 0.0;
+    for (int64_t q = 0; q < count; q++) largest = fmax(largest, fabs(difference[q]));
+    for (int k = 0; k < PERIODS && largest > 0.0; k++) {
+        const double period = largest * longest * pow(shortest / longest, (double)k / PERIODS);
+        if (count_jumps(difference, count, period) >= MIN_JUMPS &&
+            compute_coherence(difference, count, period) >= min_coherence)
+            return period;
+    }
+    return 0.0;
+}
+
+// The period to more digits: least squares over all jumps, each a multiple of it.
+static double refine_period(const double *difference, int64_t count, double period)
+{
+    for (int round = 0; round < 4; round++) {
+        double product = 0.0, square = 0.0;
+        for (int64_t q = 0; q < count; q++) {
+            const double turns = nearbyint(difference[q] / period);
+            product += turns * difference[q];
+            square += turns * turns;
+        }
+        if (square > 0.0) period = product / square;
+    }
+    return period;
+}
+
+// An angle in radians or degrees has a period that is known exactly.
+static double snap_period(double period)
+{
+    static const double known[] = {6.283185307179586, 3.141592653589793, 360.0, 180.0, 1.0, 2.0};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (fabs(period / known[i] - 1.0) < 0.02) return known[i];
+    return period;
+}
+
+// The period of latent i, or 0: from neighbouring states, or from the steps of trajectories, where
+// a wrapped angle jumps.
+static double find_latent_period(double *difference, const kappa_work *work, int64_t i,
+                                 const int64_t *neighbour, int64_t stride)
+{
+    const kappa_rows *rows = &work->rows;
+    const double *y = work->latent.y + i;
+    const int64_t d = rows->latent_dims;
+    // A step less the one before it, so that only jumps are large.
+    int64_t count = 0;
+    for (int64_t r = 1; r + 1 < rows->rows; r++) {
+        const int64_t t = r % rows->steps;
+        if (t < 1 || t + 1 >= rows->steps) continue;
+        difference[count++] = y[(r + 1) * d] - 2.0 * y[r * d] + y[(r - 1) * d];
+    }
+    double period = find_period(difference, count);
+    if (!(period > 0.0)) {
+        count = 0;
+        for (int64_t r = 0; r < rows->rows; r += stride, count++)
+            difference[count] = y[r * d] - y[neighbour[count] * d];
+        period = find_period(difference, count);
+    }
+    return period > 0.0 ? refine_period(difference, count, period) : 0.0;
+}
+
+plumb_status kappa_find_latent_angles(kappa_work *work)
+{
+    const kappa_rows *rows = &work->rows;
+    kappa_latent *l = &work->latent;
+    if (work->truth.dims > MAX_DIMS) return PLUMB_OK;
+    const int64_t stride = (rows->rows + MAX_QUERIES - 1) / MAX_QUERIES;
+    const int64_t queries = (rows->rows + stride - 1) / stride;
+    arena mem = {0};
+    map_inputs in;
+    plumb_status st = kappa_map_inputs(&in, &mem, work, MAP_ANGLES_CIRCLE, NULL);
+    int64_t *neighbour = ARENA_ALLOC(&mem, int64_t, queries);
+    double *difference = ARENA_ALLOC(&mem, double, rows->rows);
+    if (!st && (!neighbour || !difference)) st = PLUMB_EMEMORY;
+    if (!st) find_neighbours(neighbour, &in, rows, queries, stride);
+    for (int64_t i = 0; i < rows->latent_dims && !st; i++) {
+        if (!l->varies[i] || l->constant[i]) continue;
+        // In units of the array a period may be one that is known.
+        const double given_unit = l->deviation[i] * rows->latent_unit;
+        const double period = find_latent_period(difference, work, i, neighbour, stride);
+        l->period[i] = snap_period(period * given_unit) / rows->latent_unit;
+        st = status_check_stop();
+    }
+    arena_clear(&mem);
+    return st;
+}
