@@ -11,23 +11,20 @@
 plumb_status trained_model_open(trained_model *out, const char *run)
 {
     *out = (trained_model){0};
-    char *text, path[4096], config_hash[33], old_config_hash[33];
+    char *text, path[4096];
+    run_config_hashes hashes;
     size_t size;
     snprintf(path, sizeof path, "%s/config.json", run);
     plumb_status st = run_dir_read_config(&text, &size, &out->mem, run);
     if (!st) st = run_config_parse(&out->config, &out->mem, text, size, path);
     // The weights hold the hash of the settings they were trained with.
-    if (!st) st = run_config_hash(config_hash, &out->config);
-    // Runs of older versions have the hash of the old names of settings.
-    if (!st) st = run_config_old_hash(old_config_hash, &out->config);
+    if (!st) st = run_config_list_hashes(&hashes, &out->config);
     if (!st) st = run_config_video_shape(&out->shape, &out->config);
     if (st) return st;
     st = out->config.model->create(&out->model, &out->mem, out->config.model_settings,
                                    &out->config.training, &out->shape);
     out->created = !st;
-    if (!st)
-        st = checkpoint_load_weights(&out->model, &out->training_steps, run, config_hash,
-                                     old_config_hash);
+    if (!st) st = checkpoint_load_weights(&out->model, &out->training_steps, run, &hashes);
     return st;
 }
 

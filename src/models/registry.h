@@ -30,7 +30,9 @@ typedef struct registry_entry {
     const char *summary;               ///< one line
     const setting_spec *setting_specs; ///< its settings; ends with one without a name
     name_change *renamed_settings;     ///< old names of these settings; may be NULL
-    size_t settings_size;              ///< bytes of the struct that they fill
+    /// Settings that follow from others; ends with one without a name; may be NULL.
+    const setting_implication *implications;
+    size_t settings_size; ///< bytes of the struct that they fill
     /// Per preset: settings that differ from the tables, "learning_rate=2e-3", NULL at the end; or
     /// NULL.
     const char *const *preset_changes[SETTINGS_NAMES];

@@ -209,6 +209,63 @@ plumb_status settings_check_names(const settings *all, const char *const *assign
     return PLUMB_OK;
 }
 
+// ---- choices that follow from others ----
+
+static bool has_value(const struct settings_part *part, const char *name, const char *value)
+{
+    char text[MAX_TEXT];
+    const setting_spec *row = find_row(part, name, strlen(name));
+    return row && !strcmp(settings_format(text, sizeof text, row, part->values), value);
+}
+
+// The implication that holds for the settings as they are and sets this row, or NULL.
+static const setting_implication *find_implication(const struct settings_part *part,
+                                                   const setting_spec *row)
+{
+    for (const setting_implication *i = part->implications; i && i->name; i++)
+        if (!strcmp(i->implied, row->option.name) && has_value(part, i->name, i->value)) return i;
+    return NULL;
+}
+
+bool settings_is_implied(const struct settings_part *part, const setting_spec *row)
+{
+    return find_implication(part, row) != NULL;
+}
+
+plumb_status settings_set_implied(settings *all, bool *changed)
+{
+    if (changed) *changed = false;
+    for (int p = 0; p < all->count; p++)
+        for (const setting_spec *row = all->part[p].row; row->option.name; row++) {
+            const setting_implication *found = find_implication(&all->part[p], row);
+            if (!found || has_value(&all->part[p], found->implied, found->implied_value)) continue;
+            const plumb_status st =
+                store_value(all->part[p].values, all->mem, row, found->implied_value);
+            if (st) return st;
+            if (changed) *changed = true;
+        }
+    return PLUMB_OK;
+}
+
+plumb_status settings_check_implied(settings *all, const char *const *assignments, int64_t count,
+                                    int64_t *failed_at)
+{
+    // From the last one on: of several assignments of one setting only that one counts.
+    for (int64_t i = count - 1; i >= 0; i--) {
+        assignment_target target;
+        char text[MAX_TEXT];
+        if (!find_setting(&target, all, assignments[i], strcspn(assignments[i], "="))) continue;
+        const setting_implication *found = find_implication(target.part, target.row);
+        if (!found || has_value(target.part, found->implied, found->implied_value)) continue;
+        *failed_at = i;
+        settings_format(text, sizeof text, target.row, target.part->values);
+        return fail(PLUMB_EVALUE, "%s=%s conflicts with %s=%s, which uses %s=%s; set one of them",
+                    found->implied, text, found->name, found->value, found->implied,
+                    found->implied_value);
+    }
+    return settings_set_implied(all, NULL);
+}
+
 void settings_use_new_names(const settings *all, const char **name, const char **value)
 {
     assignment_target target;

@@ -42,6 +42,12 @@ typedef struct setting_spec {
     setting_rule rule;
 } setting_spec;
 
+/// A choice that follows from another one: where `name` is `value`, `implied` is `implied_value`.
+typedef struct setting_implication {
+    const char *name, *value;
+    const char *implied, *implied_value;
+} setting_implication;
+
 /// Tables and the structs they fill, searched in order. Strings that are set are in `mem`.
 typedef struct settings {
     arena *mem;
@@ -51,6 +57,8 @@ typedef struct settings {
         const setting_spec *row; ///< ends with a row whose option has no name
         void *values;
         name_change *renames; ///< old names of its settings; may be NULL
+        /// Ends with one without a name; may be NULL. Rows of this part.
+        const setting_implication *implications;
     } part[4];
     rename_list renamed; ///< old names that settings_read() met
 } settings;
@@ -71,6 +79,16 @@ plumb_status settings_set(settings *all, const char *assignment);
 /// `*failed_at` is the index of the later one.
 plumb_status settings_check_names(const settings *all, const char *const *assignments,
                                   int64_t count, int64_t *failed_at);
+
+/// Sets all choices that follow from others. `*changed` says whether one had another value; may be
+/// NULL.
+plumb_status settings_set_implied(settings *all, bool *changed);
+/// The same after a list of assignments. Fails with PLUMB_EVALUE if one of them sets a choice that
+/// follows to another value; `*failed_at` is its index.
+plumb_status settings_check_implied(settings *all, const char *const *assignments, int64_t count,
+                                    int64_t *failed_at);
+/// Whether the value of a row follows from another one.
+bool settings_is_implied(const struct settings_part *part, const setting_spec *row);
 
 /// Replaces an old name of a setting, or an old word of its value, by the new one. Structs that are
 /// filled are not needed.

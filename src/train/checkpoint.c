@@ -106,7 +106,7 @@ static plumb_status write_file(const run_dir *run, const char *file, const train
         {"plumb", plumb_version()},
         {"model", model->name},
         {"step", number},
-        {"settings", run->config_hash},
+        {"settings", run->config_hashes.hash[0]},
         {"layout", layout},
         {"data", run->data_hash},
         {"hash", sum},
@@ -145,14 +145,20 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
 
 // Hashes that the metadata of a file must have. Either may be NULL: then it is not checked.
 typedef struct expected_hashes {
-    const char *config, *old_config; // under the new and the old names of settings
+    const run_config_hashes *config; // any of them
     const char *data;
 } expected_hashes;
 
 static expected_hashes expect_run(const run_dir *run)
 {
-    return (expected_hashes){
-        .config = run->config_hash, .old_config = run->old_config_hash, .data = run->data_hash};
+    return (expected_hashes){.config = &run->config_hashes, .data = run->data_hash};
+}
+
+static bool has_hash(const run_config_hashes *hashes, const char *text)
+{
+    for (int i = 0; i < hashes->count && text; i++)
+        if (!strcmp(hashes->hash[i], text)) return true;
+    return false;
 }
 
 // Checks that the file belongs to this run and this model. Hashes under the old names of settings
@@ -168,8 +174,6 @@ static plumb_status check_metadata(const safetensors *file, const trainable_mode
     const struct {
         const char *key, *want, *or_want, *why;
     } rows[] = {
-        {"settings", expected.config, expected.old_config,
-         "was made with other settings than config.json has"},
         {"layout", layout, old_layout, "has other parameters than this version's model"},
         {"data", expected.data, NULL, "was trained on other data than these"},
     };
@@ -180,7 +184,10 @@ static plumb_status check_metadata(const safetensors *file, const trainable_mode
         return fail(PLUMB_EFORMAT, "%s: is of the model %.40s, config.json is of %s; %s", name,
                     written_by, model->name, advice);
     // The first that differs is reported, with the reason.
-    for (int i = 0; i < 3; i++) {
+    if (expected.config && !has_hash(expected.config, safetensors_metadata(file, "settings")))
+        return fail(PLUMB_EFORMAT, "%s: was made with other settings than config.json has; %s",
+                    name, advice);
+    for (int i = 0; i < 2; i++) {
         const char *got = safetensors_metadata(file, rows[i].key);
         const bool is_right =
             got && rows[i].want &&
@@ -312,9 +319,9 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
 }
 
 plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, const char *path,
-                                     const char *config_hash, const char *old_config_hash)
+                                     const run_config_hashes *config)
 {
-    const expected_hashes expected = {.config = config_hash, .old_config = old_config_hash};
+    const expected_hashes expected = {.config = config};
     run_dir_filename name;
     arena mem = {0};
     safetensors file;

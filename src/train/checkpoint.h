@@ -29,9 +29,9 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                              checkpoint_state *state);
 
 /// Reads the weights of the run `path` into a model that was created from its config.json. `*step`
-/// is the number of training steps done. The file must have one of the two hashes of the
-/// configuration (run_config_hash, run_config_old_hash); NULL: not checked.
+/// is the number of training steps done. The file must have one of the hashes of the configuration;
+/// NULL: not checked.
 plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, const char *path,
-                                     const char *config_hash, const char *old_config_hash);
+                                     const run_config_hashes *config);
 
 #endif

@@ -43,6 +43,7 @@ plumb_status plumb_model_setting_at(plumb_model_setting *out, bool *exists, cons
     for (int preset = 0; preset < SETTINGS_PRESETS && !st; preset++) {
         run_config config;
         st = run_config_init(&config, &mem, model, (settings_preset)preset);
+        if (!st) st = settings_set_implied(&config.all, NULL);
         int64_t at = 0;
         for (int p = 0; p < config.all.count && !st; p++)
             for (const setting_spec *spec = config.all.part[p].row; spec->option.name; spec++) {

@@ -79,10 +79,10 @@ static plumb_status find_tables(run_config *config, arena *mem, const char *mode
     config->all = (settings){
         .mem = mem,
         .count = 3,
-        .part = {
-            {"data", run_config_data_specs, &config->data, NULL},
-            {"training", run_config_training_specs, &config->training, renames_training},
-            {"settings", config->model->setting_specs, NULL, config->model->renamed_settings}}};
+        .part = {{"data", run_config_data_specs, &config->data, NULL, NULL},
+                 {"training", run_config_training_specs, &config->training, renames_training, NULL},
+                 {"settings", config->model->setting_specs, NULL, config->model->renamed_settings,
+                  config->model->implications}}};
     return PLUMB_OK;
 }
 
@@ -155,6 +155,7 @@ plumb_status run_config_resolve(run_config *config, arena *mem, const run_reques
         *at = i;
         st = settings_set(&config->all, request->set[i]);
     }
+    if (!st) st = settings_check_implied(&config->all, request->set, request->set_count, at);
     if (st) return st;
     *at = RUN_REQUEST_WHOLE;
     return request->skip_check ? PLUMB_OK : run_config_check(config);
@@ -215,6 +216,8 @@ plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t
     for (int p = 0; p < 3 && !st; p++)
         if (!seen[p]) st = fail(PLUMB_EFORMAT, "%s: has no \"%s\"", path, titles[p]);
     config->preset = preset;
+    // Older files have what the user gave, not what was used.
+    if (!st) st = settings_set_implied(&config->all, &config->corrected);
     if (!st) settings_log_renamed(&config->all, path);
     return st ? st : run_config_check(config);
 }
@@ -257,8 +260,10 @@ plumb_status run_config_check(const run_config *config)
     return PLUMB_OK;
 }
 
-// Hash of "name=value" lines. With `old_names` those of version 0.1.0.
-static plumb_status hash_settings(char out[33], const run_config *config, bool old_names)
+// Hash of "name=value" lines. With `old_names` those of version 0.1.0. `changed` is written with
+// the value `word`; may be NULL.
+static plumb_status hash_settings(char out[33], const run_config *config, bool old_names,
+                                  const setting_spec *changed, const char *word)
 {
     buffer b = {0};
     char text[600];
@@ -273,6 +278,7 @@ static plumb_status hash_settings(char out[33], const run_config *config, bool o
             if (row->rule == SETTING_MAY_CHANGE || unknown) continue;
             const char *name = row->option.name;
             if (old_names) settings_format_old(text, sizeof text, &name, row, &config->all.part[p]);
+            if (row == changed) snprintf(text, sizeof text, "%s", word);
             buffer_printf(&b, "%s=%s\n", name, text);
         }
     // The number of steps matters only if the learning rate depends on it.
@@ -289,12 +295,36 @@ static plumb_status hash_settings(char out[33], const run_config *config, bool o
 
 plumb_status run_config_hash(char out[33], const run_config *config)
 {
-    return hash_settings(out, config, false);
+    return hash_settings(out, config, false, NULL, NULL);
 }
 
-plumb_status run_config_old_hash(char out[33], const run_config *config)
+// Adds the hashes under the new and the old names.
+static plumb_status add_hashes(run_config_hashes *out, const run_config *config,
+                               const setting_spec *changed, const char *word)
 {
-    return hash_settings(out, config, true);
+    for (int old_names = 0; old_names < 2; old_names++) {
+        if (out->count == RUN_CONFIG_MAX_HASHES)
+            return fail(PLUMB_EVALUE, "%s has too many hashes", config->model->name);
+        const plumb_status st =
+            hash_settings(out->hash[out->count], config, old_names, changed, word);
+        if (st) return st;
+        out->count++;
+    }
+    return PLUMB_OK;
+}
+
+plumb_status run_config_list_hashes(run_config_hashes *out, const run_config *config)
+{
+    *out = (run_config_hashes){0};
+    plumb_status st = add_hashes(out, config, NULL, NULL);
+    // Version 0.1.0 hashed what the user gave where another setting decided: any word was possible.
+    for (int p = 0; p < config->all.count; p++)
+        for (const setting_spec *row = config->all.part[p].row; row->option.name; row++) {
+            if (!settings_is_implied(&config->all.part[p], row)) continue;
+            for (int i = 0; row->option.words[i] && !st; i++)
+                st = add_hashes(out, config, row, row->option.words[i]);
+        }
+    return st;
 }
 
 // Videos of a world are simulated; those of a file are read.

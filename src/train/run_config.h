@@ -21,6 +21,7 @@ typedef struct run_config {
     training_settings training;
     void *model_settings; ///< the struct of the model
     settings all;         ///< tables of data, training and model, and the structs they fill
+    bool corrected;       ///< the file it was read from had a setting that was not used
 } run_config;
 
 /// What a user asks for. All members may be NULL or 0 except `model`.
@@ -61,17 +62,20 @@ void run_config_record(plumb_record *record, const run_config *config);
 /// Replaces an old name of a setting of `model`, or an old word of its value, by the new one.
 void run_config_use_new_names(const char *model, const char **name, const char **value);
 
-/// Replaces an old name of a setting of `model`, or an old word of its value, by the new one.
-void run_config_use_new_names(const char *model, const char **name, const char **value);
-
 /// Fails with PLUMB_EVALUE if settings do not fit together.
 plumb_status run_config_check(const run_config *config);
 
 /// Hash of all settings but those that may change on resume: equal for runs with bit-identical
 /// results.
 plumb_status run_config_hash(char out[33], const run_config *config);
-/// The same under the old names of the settings, as files of version 0.1.0 have it.
-plumb_status run_config_old_hash(char out[33], const run_config *config);
+/// All hashes that the files of this run may have: that of run_config_hash() first, then those of
+/// version 0.1.0, with the old names of settings and with values that were recorded but not used.
+enum { RUN_CONFIG_MAX_HASHES = 8 };
+typedef struct run_config_hashes {
+    int count;
+    char hash[RUN_CONFIG_MAX_HASHES][33];
+} run_config_hashes;
+plumb_status run_config_list_hashes(run_config_hashes *out, const run_config *config);
 
 /// Loads the training videos.
 plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,

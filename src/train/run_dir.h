@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "plumb/record.h"
+#include "train/run_config.h"
 #include "train/run_log.h"
 
 #define RUN_DIR_EVENTS "events.out.tfevents.plumb" ///< file of TensorBoard events
@@ -14,12 +15,12 @@ typedef char run_dir_filename[4096];
 
 typedef struct run_dir {
     char path[3800];
-    int lock;                 ///< file descriptor of the lock; -1: none
-    bool created;             ///< by this process; removed again if it holds no run in the end
-    int64_t saved_step;       ///< step of the checkpoint on disk; -1: none
-    char config_hash[33];     ///< of the settings; in the metadata of checkpoints
-    char old_config_hash[33]; ///< under the old names of settings; accepted when reading
-    char data_hash[33];       ///< of the training videos; in the metadata of checkpoints
+    int lock;           ///< file descriptor of the lock; -1: none
+    bool created;       ///< by this process; removed again if it holds no run in the end
+    int64_t saved_step; ///< step of the checkpoint on disk; -1: none
+    /// Of the settings: the first is in the metadata of checkpoints, all are accepted when reading.
+    run_config_hashes config_hashes;
+    char data_hash[33]; ///< of the training videos; in the metadata of checkpoints
     run_log log;
 } run_dir;
 

@@ -181,7 +181,8 @@ static plumb_status resume_existing(training_job *job)
     plumb_status st = open_dir(job, opt->out, RUN_DIR_RESUME);
     if (!st) st = read_config(job);
     if (st) return st;
-    job->write_config = job->resolved.all.renamed.count > 0; // with the new names
+    // With the new names, and with what is used.
+    job->write_config = job->resolved.all.renamed.count > 0 || job->resolved.corrected;
     if (opt->model && strcmp(opt->model, job->config->model->name))
         return fail(PLUMB_EVALUE, "%s: is a run of %s, not of %s", opt->out,
                     job->config->model->name, opt->model);
@@ -211,9 +212,7 @@ static plumb_status create_model(training_job *job)
     assert(model->parameter_count > 0 && model->term_count > 0 &&
            model->replicas == job->config->training.replicas);
     (void)model;
-    // Old runs have a hash of the old names of settings; both are accepted when reading.
-    st = run_config_hash(job->run.config_hash, job->config);
-    return st ? st : run_config_old_hash(job->run.old_config_hash, job->config);
+    return run_config_list_hashes(&job->run.config_hashes, job->config);
 }
 
 // Rank 0 writes config.json. A run that is overwritten loses its files first.

@@ -76,13 +76,13 @@ static plumb_status load_weights(int64_t *step, trainable_model *t, arena *mem, 
     char *text;
     size_t size;
     run_config *r = ARENA_ALLOC(mem, run_config, 1);
-    char identity[33];
+    run_config_hashes hashes;
     plumb_status st = run_dir_read_config(&text, &size, mem, out);
     if (!st) st = run_config_parse(r, mem, text, size, "config.json");
-    if (!st) st = run_config_hash(identity, r);
+    if (!st) st = run_config_list_hashes(&hashes, r);
     if (!st) st = run_config_load_video(video, mem, r, 1);
     if (!st) st = r->model->create(t, mem, r->model_settings, &r->training, video);
-    return st ? st : checkpoint_load_weights(t, step, out, identity, NULL);
+    return st ? st : checkpoint_load_weights(t, step, out, &hashes);
 }
 
 TEST(weights_are_read_without_training)
@@ -113,14 +113,13 @@ TEST(weights_are_read_without_training)
     CHECK_OK(load_weights(&step, &t, &mem, &video));
     CHECK(!memcmp(first, t.parameters, sizeof first));
     t.name = "other";
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT,
                 "is of the model toy, config.json is of other");
     t.name = "toy";
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, "0", NULL), PLUMB_EFORMAT,
-                "other settings");
+    const run_config_hashes other = {.count = 1, .hash = {"0"}};
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, &other), PLUMB_EFORMAT, "other settings");
     t.tensor_count = 1;
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
-                "other parameters");
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT, "other parameters");
     unlink(path_in_run("config.json"));
     CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFILE, "config.json: is missing");
     arena_clear(&mem);

@@ -138,6 +138,11 @@ plumb_status hgn_config_check(const hgn_config *config)
     if (config->latent < 2 || config->latent % 2)
         return fail(PLUMB_EVALUE, "latent %lld; q and p need an even number",
                     (long long)config->latent);
+    if (config->direction == HGN_FORWARD_BACKWARD && config->split != HGN_INCLUDE)
+        return fail(PLUMB_EVALUE,
+                    "split=%s; direction=forward_backward predicts the input frames too, which is "
+                    "split=include_inference",
+                    hgn_split_names[config->split]);
     if (config->direction == HGN_FORWARD_BACKWARD && config->window % 2 == 0)
         return fail(PLUMB_EVALUE,
                     "a window of %lld frames; direction=forward_backward needs an odd number",

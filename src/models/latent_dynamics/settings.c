@@ -110,6 +110,12 @@ const setting_spec hgn_setting_specs[] = {
 #undef AT
 // clang-format on
 
+// Rollouts to both sides start in the middle of the window, so the window is predicted too.
+const setting_implication hgn_setting_implications[] = {
+    {"direction", "forward_backward", "split", "include_inference"},
+    {0},
+};
+
 // What the presets change beyond the table.
 const char *const hgn_plus_plus_cpu[] = {"steps=2000", "decay_start=0.4", NULL};
 
@@ -286,8 +292,6 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
                     options->angular_positions ? "angular_positions=on"
                     : takes_state              ? "decoder_input=state"
                                                : "decoder=pixels");
-    // Rollouts to both sides cover the window as well.
-    if (config.direction == HGN_FORWARD_BACKWARD) config.split = HGN_INCLUDE;
     plumb_status st = hgn_config_check(&config);
     if (!st) *out = config;
     return st;
