@@ -74,6 +74,10 @@ typedef struct plumb_training {
     double loss;    ///< Mean over the steps of the last line of the log. NaN without a step.
     double seconds; ///< Training time, earlier calls included.
     char run[4096]; ///< The run directory.
+    /// Variance of predicted frames over a few clips as a share of that of the true frames: about 1
+    /// for a good model, 0 if all clips get the same frames. NaN without a step, or if unknown.
+    double input_dependence;
+    char warning[256]; ///< What is wrong with the trained model, one line; "" if nothing is known.
 } plumb_training;
 
 /// Trains. Fails with PLUMB_ESTOPPED, after saving, if plumb_set_stop() was called; PLUMB_ENUMERIC

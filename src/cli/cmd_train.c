@@ -156,6 +156,9 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_record_set_double(record, "seconds", training->seconds);
     plumb_record_set_string(record, "run", training->run);
     plumb_record_set_bool(record, "finished", training->finished);
+    plumb_record_set_double(record, "input_dependence", training->input_dependence);
+    if (training->warning[0]) plumb_record_set_string(record, "warning", training->warning);
+    else plumb_record_set_null(record, "warning");
     plumb_record_set_string(record, "version", plumb_version());
 }
 

@@ -222,6 +222,11 @@ plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t
     return st ? st : run_config_check(config);
 }
 
+int64_t run_config_clip_length(const run_config *config)
+{
+    return config->model->clip_length ? config->model->clip_length(config->model_settings) : 1;
+}
+
 plumb_status run_config_check(const run_config *config)
 {
     // A world or a file, not both.
@@ -240,8 +245,7 @@ plumb_status run_config_check(const run_config *config)
     if (config->training.replicas > config->training.batch)
         return fail(PLUMB_EVALUE, "replicas=%lld is more than batch=%lld: some would have no clip",
                     (long long)config->training.replicas, (long long)config->training.batch);
-    const int64_t clip =
-        config->model->clip_length ? config->model->clip_length(config->model_settings) : 1;
+    const int64_t clip = run_config_clip_length(config);
     // Videos must be at least as long as a clip.
     if (world && config->data.frames < clip)
         return fail(PLUMB_EVALUE, "frames=%lld is fewer than the %lld of a clip of this model",
@@ -349,8 +353,7 @@ plumb_status run_config_load_video(video_set *out, arena *mem, const run_config 
         st = video_load_file(out, mem, config->data.data, config->data.trajectories,
                              config->model->needs_masks);
     }
-    const int64_t clip =
-        config->model->clip_length ? config->model->clip_length(config->model_settings) : 1;
+    const int64_t clip = run_config_clip_length(config);
     if (!st && out->steps < clip)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames per trajectory; a clip of this model has %lld",
                   config->data.data, (long long)out->steps, (long long)clip);
@@ -360,9 +363,7 @@ plumb_status run_config_load_video(video_set *out, arena *mem, const run_config 
 plumb_status run_config_video_shape(video_set *out, const run_config *config)
 {
     *out = (video_set){.count = 1,
-                       .steps = config->model->clip_length
-                                    ? config->model->clip_length(config->model_settings)
-                                    : 1,
+                       .steps = run_config_clip_length(config),
                        .height = config->data.image,
                        .width = config->data.image,
                        .channels = 3};

@@ -62,6 +62,9 @@ void run_config_record(plumb_record *record, const run_config *config);
 /// Replaces an old name of a setting of `model`, or an old word of its value, by the new one.
 void run_config_use_new_names(const char *model, const char **name, const char **value);
 
+/// Frames of a training clip.
+int64_t run_config_clip_length(const run_config *config);
+
 /// Fails with PLUMB_EVALUE if settings do not fit together.
 plumb_status run_config_check(const run_config *config);
 

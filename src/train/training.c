@@ -12,10 +12,12 @@
 #include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "dataset/video_load.h"
 #include "distributed/comm.h"
 #include "plumb/world.h"
 #include "train/checkpoint.h"
+#include "train/input_dependence.h"
 #include "train/options.h"
 #include "train/trainer.h"
 
@@ -238,11 +240,35 @@ static plumb_status write_results(const training_job *job, const plumb_training 
     plumb_record_set_bool(record, "finished", r->finished);
     plumb_record_set_double(record, "loss", r->loss);
     plumb_record_set_double(record, "seconds", r->seconds);
+    plumb_record_set_double(record, "input_dependence", r->input_dependence);
+    if (r->warning[0]) plumb_record_set_string(record, "warning", r->warning);
+    else plumb_record_set_null(record, "warning");
     plumb_record_set_string(record, "data", job->run.data_hash);
     plumb_record_set_string(record, "version", plumb_version());
     const plumb_status st = run_dir_write_results(job->run.path, "train", record);
     plumb_record_free(record);
     return st;
+}
+
+// Says in words if the model predicts the same frames whatever its input is. Only rank 0 looks: all
+// ranks have the same parameters.
+static plumb_status check_prediction(plumb_training *r, const training_job *job)
+{
+    r->input_dependence = (double)NAN;
+    if (!r->steps) return PLUMB_OK;
+    const plumb_status st = input_dependence_measure(
+        &r->input_dependence, &job->model, &job->videos, run_config_clip_length(job->config),
+        (uint64_t)job->config->training.seed, job->opt.threads);
+    // The training is done and saved; a stop is too late to matter.
+    if (st && st != PLUMB_ESTOPPED) return st;
+    if (st || !input_dependence_is_low(r->input_dependence, r->steps)) return PLUMB_OK;
+    text_format(
+        r->warning, sizeof r->warning,
+        "the prediction does not depend on the input: it varies %.2g times as much as the "
+        "true frames, so the model learnt nothing; try another seed, or a lower learning_rate",
+        r->input_dependence);
+    status_log("%s: %s", r->run, r->warning);
+    return PLUMB_OK;
 }
 
 // Progress of the trainer in the struct of the public API.
@@ -287,7 +313,8 @@ static plumb_status run_trainer(plumb_training *out, training_job *job)
         .steps = r.step, .finished = r.finished, .loss = r.loss, .seconds = r.seconds};
     snprintf(result.model, sizeof result.model, "%s", job->config->model->name);
     snprintf(result.run, sizeof result.run, "%s", job->run.path);
-    if (!comm_rank()) st = write_results(job, &result);
+    if (!comm_rank()) st = check_prediction(&result, job);
+    if (!comm_rank() && !st) st = write_results(job, &result);
     if (!st) *out = result;
     return st;
 }

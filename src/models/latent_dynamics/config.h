@@ -78,6 +78,7 @@ typedef struct hgn_config {
     int64_t decoder_width[HGN_MAX_BLOCKS], decoder_depth;
     int64_t decoder_input_channels; ///< channels of the map that q is projected to
     activation decoder_act;
+    bool scale_output; ///< fixed parameters "frames.low" and "frames.range" scale decoded pixels
 
     hgn_objective objective;
     double beta;           ///< weight of the KL divergence in the ELBO

@@ -3,6 +3,7 @@
 #ifndef MODELS_LATENT_DYNAMICS_DECODER_H
 #define MODELS_LATENT_DYNAMICS_DECODER_H
 
+#include "dataset/video.h"
 #include "models/latent_dynamics/config.h"
 
 /// Outputs of the decoder graph, in this order; the last two in training only.
@@ -24,5 +25,10 @@ typedef struct hgn_decoder_graph {
 /// Builds the graph for `count` states. With `train` it has the error and its gradients.
 plumb_status hgn_decoder_build(hgn_decoder_graph *out, params *layout, const hgn_config *config,
                                int64_t count, bool train);
+
+/// With config->scale_output: if the videos are dark or bright, sets the range of decoded pixels so
+/// that black and white are well inside, and the bias so that frames begin with the mean colour.
+void hgn_decoder_set_range(const hgn_config *config, const params *layout, float *parameters,
+                           const video_set *videos);
 
 #endif

@@ -11,6 +11,7 @@
 #include "math/rng.h"
 #include "models/latent_dynamics/autoregressive_rollout.h"
 #include "models/latent_dynamics/curriculum.h"
+#include "models/latent_dynamics/decoder.h"
 #include "models/latent_dynamics/rollout.h"
 #include "models/latent_dynamics/train_step.h"
 #include "models/model_build.h"
@@ -388,6 +389,9 @@ static plumb_status init_model(hgn_model *model, arena *mem, trainable_model *ou
     model->state = curriculum->state = out->state;
     hgn_curriculum_start(curriculum);
     set_frame_statistics(model);
+    // A model that is opened for evaluation has no videos; its range is in the weights.
+    if (model->config.scale_output && model->videos->frames)
+        hgn_decoder_set_range(&model->config, &model->params, model->parameters, model->videos);
     return PLUMB_OK;
 }
 

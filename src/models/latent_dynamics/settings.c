@@ -8,6 +8,7 @@ static const char *const state_layouts[] = {"vector", "map", NULL};
 static const char *const encoder_kernels[] = {"3x3", "2x2_4x4", NULL};
 static const char *const decoder_inputs[] = {"positions", "state", NULL};
 static const char *const decoders[] = {"convolutions", "pixels", NULL};
+static const char *const output_ranges[] = {"unit", "by_videos", NULL};
 static const char *const objectives[] = {"elbo", "geco", "mse", NULL};
 // As activation_names, with an end.
 static const char *const activations[] = {
@@ -77,6 +78,8 @@ const setting_spec hgn_setting_specs[] = {
       "each decoder block has half the channels of the one before", NULL}, {"off", "on", "off"}, SETTING_FIXED},
     {{"decoder_input_channels", OPTION_INT64, AT(decoder_input_channels), NULL, 1, 4096,
       "channels of the map that q is projected to", NULL}, {"16", "8", "2"}, SETTING_FIXED},
+    {{"output_range", OPTION_ENUM, AT(output_range), output_ranges, 0, 0,
+      "range of decoded pixels: 0 to 1, or wider if the videos are dark or bright, so that black and white can be learnt", NULL}, {"unit", "by_videos", "unit"}, SETTING_ADDED_LATER},
     {{"objective", OPTION_ENUM, AT(objective), objectives, 0, 0,
       "loss function: ELBO, GECO, or mean squared error", NULL}, {"elbo"}, SETTING_FIXED},
     {{"beta", OPTION_DOUBLE, AT(beta), NULL, 0, 1e9,
@@ -255,6 +258,7 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
                          .substeps = (int)options->substeps,
                          .decoder = (hgn_decoder_kind)options->decoder,
                          .decoder_depth = 2,
+                         .scale_output = options->output_range == 1,
                          .decoder_input_channels = options->decoder_input_channels,
                          .objective = (hgn_objective)options->objective,
                          .beta = options->beta,

@@ -30,6 +30,7 @@ typedef struct hgn_settings {
     int decoder;
     int64_t decoder_width, decoder_input_channels;
     bool decoder_halve_width;
+    int output_range;
     int objective;
     double beta, beta_final, geco_tolerance, geco_alpha;
     int64_t decoded_targets, decoder_microbatch;
