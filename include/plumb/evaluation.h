@@ -45,6 +45,10 @@ typedef struct plumb_evaluation_options {
     const char *naive; ///< A run trained on impossible clips, for the scorer naive. May be NULL.
     const char *save;  ///< A file for surprise, feature and concept. May be NULL.
     const plumb_surprise_options *surprise; ///< May be NULL: the defaults.
+
+    // All models.
+    /// Evaluate also on the videos that the model was trained on; else that fails. Default false.
+    bool allow_training_data;
 } plumb_evaluation_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_defaults() calls it.

@@ -29,6 +29,7 @@ static const cli_option command_options[] = {
      .complete = CLI_COMPLETE_WORLDS},
     {.name = "data", FROM(evaluation_options, opt, "data"), .value = "F"},
     {.name = "first", FROM(evaluation_options, opt, "first"), .value = "I"},
+    {.name = "allow-training-data", FROM(evaluation_options, opt, "allow_training_data")},
     {.name = "count", .letter = 'n', .group = "dynamics models (HGN and variants)",
      FROM(evaluation_options, opt, "forecast_videos"), .value = "N"},
     {.name = "steps", FROM(evaluation_options, opt, "forecast_steps"), .value = "T"},

@@ -185,16 +185,24 @@ static plumb_status check_frames(video_file *file)
                 plumb_array_shape_string(shape, sizeof shape, frames));
 }
 
-// Reads `field` of an item, `clip` bytes per clip, and copies the clips that are kept.
-static plumb_status read_clips(uint8_t *out, const video_file *file, const video_set *videos,
-                               int64_t item, const char *field, int64_t clip)
+// Videos of an item: clips 2 and 3 of a tuple are the impossible ones. The last item may have one
+// more than is wanted.
+static int64_t kept_clips(const video_file *file, const video_set *videos, int64_t item)
+{
+    const int64_t kept = file->tuples ? 2 : 1, left = videos->count - kept * item;
+    return left < kept ? left : kept;
+}
+
+// Reads `field` of an item, `clip` bytes per clip. `*out` are the clips that are kept; valid until
+// the next read.
+static plumb_status read_clips(const uint8_t **out, const video_file *file, int64_t item,
+                               const char *field, int64_t clip)
 {
     plumb_array array;
     char shape[200];
     plumb_status st = plumb_dataset_read_field(&array, file->dataset, item, field);
     if (st) return st;
-    const int64_t clips = file->tuples ? 4 : 1, skip = file->tuples ? 2 : 0,
-                  kept = file->tuples ? 2 : 1;
+    const int64_t clips = file->tuples ? 4 : 1, skip = file->tuples ? 2 : 0;
     // Every item must have the type and shape of the first.
     const bool is_frames = !strcmp(field, "frames");
     if (array.dtype != PLUMB_UINT8 || plumb_array_count(&array) != clips * clip ||
@@ -203,10 +211,20 @@ static plumb_status read_clips(uint8_t *out, const video_file *file, const video
           memcmp(array.shape, file->first.shape, (size_t)array.ndim * sizeof *array.shape))))
         return fail(PLUMB_ESHAPE, "%s: %s of item %lld is %s, unlike item 0", file->path, field,
                     (long long)item, plumb_array_shape_string(shape, sizeof shape, &array));
-    const int64_t left = videos->count - kept * item, now = left < kept ? left : kept;
-    memcpy(out + kept * item * clip, (const uint8_t *)array.data + skip * clip,
-           (size_t)(now * clip));
+    *out = (const uint8_t *)array.data + skip * clip;
     return PLUMB_OK;
+}
+
+// The same, copied to the place of the item among all videos.
+static plumb_status copy_clips(uint8_t *to, const video_file *file, const video_set *videos,
+                               int64_t item, const char *field, int64_t clip)
+{
+    const uint8_t *clips;
+    const plumb_status st = read_clips(&clips, file, item, field, clip);
+    if (!st)
+        memcpy(to + (file->tuples ? 2 : 1) * item * clip, clips,
+               (size_t)(kept_clips(file, videos, item) * clip));
+    return st;
 }
 
 // Sets the shape of the videos from the first item.
@@ -218,7 +236,6 @@ static plumb_status read_shape(video_set *videos, video_file *file, int64_t coun
     plumb_status st = plumb_dataset_read_field(&file->first, file->dataset, 0, "frames");
     if (!st) st = check_frames(file);
     if (st) return st;
-    // Clips 2 and 3 of a tuple are the impossible ones: two videos per item.
     const int64_t clips = plumb_dataset_item_count(file->dataset) * (file->tuples ? 2 : 1);
     const int64_t *shape = file->first.shape + file->tuples;
     if (count > clips)
@@ -251,8 +268,8 @@ static plumb_status read_all(video_set *videos, arena *mem, video_file *file, in
     if (!st && masks) st = alloc_mask(&mask, videos, mem);
     for (int64_t i = 0; i < items && !st; i++) {
         st = status_check_stop();
-        if (!st) st = read_clips(frames, file, videos, i, "frames", pixels * videos->channels);
-        if (!st && masks) st = read_clips(mask, file, videos, i, "mask", pixels);
+        if (!st) st = copy_clips(frames, file, videos, i, "frames", pixels * videos->channels);
+        if (!st && masks) st = copy_clips(mask, file, videos, i, "mask", pixels);
         status_progress((double)(i + 1) / (double)items);
     }
     return st;
@@ -282,4 +299,37 @@ void video_hash(char out[33], const video_set *videos)
         plumb_array_view((void *)(uintptr_t)videos->frames, PLUMB_UINT8, 5, shape);
     const plumb_array *one = &array;
     hash_arrays(out, &one, 1);
+}
+
+// Reads and hashes the videos of an open file, one item after the other.
+static plumb_status hash_items(char out[33], video_set *videos, video_file *file, int64_t count)
+{
+    hash_stream *stream;
+    plumb_status st = read_shape(videos, file, count);
+    if (st) return st;
+    const int64_t shape[] = {videos->count, videos->steps, videos->height, videos->width,
+                             videos->channels};
+    const int64_t clip = videos->steps * videos->height * videos->width * videos->channels;
+    const int64_t items = file->tuples ? (videos->count + 1) / 2 : videos->count;
+    st = hash_stream_begin(&stream, PLUMB_UINT8, 5, shape);
+    if (st) return st;
+    for (int64_t i = 0; i < items && !st; i++) {
+        const uint8_t *clips;
+        st = status_check_stop();
+        if (!st) st = read_clips(&clips, file, i, "frames", clip);
+        if (!st) hash_stream_add(stream, clips, (size_t)(kept_clips(file, videos, i) * clip));
+    }
+    hash_stream_end(out, stream);
+    return st;
+}
+
+plumb_status video_hash_file(char out[33], const char *path, int64_t count)
+{
+    video_file file = {.path = path};
+    video_set videos = {0};
+    plumb_status st = plumb_dataset_open(&file.dataset, path, NULL);
+    if (st) return st;
+    st = hash_items(out, &videos, &file, count);
+    plumb_dataset_close(file.dataset);
+    return st;
 }

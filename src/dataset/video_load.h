@@ -34,5 +34,8 @@ plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64
 
 /// Writes 32 hexadecimal digits that identify the frames.
 void video_hash(char out[33], const video_set *videos);
+/// The same of the videos that video_load_file() would load, item by item: memory for one is
+/// enough.
+plumb_status video_hash_file(char out[33], const char *path, int64_t count);
 
 #endif

@@ -22,10 +22,10 @@ void evaluate_dynamics_clear(plumb_evaluation_dynamics *result);
 void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynamics *result,
                               const evaluation_config *config);
 
-/// Evaluates a video model, that of the run directory `run`. What `out` points to is in `keep`.
-/// `out` is cleared by the caller, also after a failure.
+/// Evaluates a video model. What `out` points to is in `keep`. `out` is cleared by the caller, also
+/// after a failure.
 plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_model *trained,
-                            const char *run, const evaluation_config *config);
+                            const evaluation_config *config);
 void evaluate_video_clear(plumb_evaluation_video *result);
 void evaluate_video_record(plumb_record *record, const plumb_evaluation_video *result,
                            const evaluation_config *config);

@@ -6,12 +6,12 @@
 // memory does not bound their number.
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/status.h"
 #include "dataset/video_load.h"
 #include "evaluate/baselines.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/match.h"
 #include "evaluate/probe_source.h"
 #include "plumb/file.h"
 
@@ -48,45 +48,15 @@ typedef struct probe_results {
 // All sources must have the frame size of the model and clips of the same length.
 static plumb_status check_source(const probe_results *probes, const probe_source *source)
 {
-    const video_set *shape = &probes->trained->shape;
     const char *name = source->world ? plumb_world_get_info(source->world)->name : source->path;
-    if (source->height != shape->height || source->width != shape->width ||
-        source->channels != shape->channels)
-        return fail(
-            PLUMB_ESHAPE, "%s: clips of %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
-            name, (long long)source->height, (long long)source->width, (long long)source->channels,
-            (long long)shape->height, (long long)shape->width, (long long)shape->channels);
+    const video_set frames = {
+        .height = source->height, .width = source->width, .channels = source->channels};
+    const plumb_status st = match_frames(probes->trained, name, &frames);
+    if (st) return st;
     if (source->steps != probes->source[0].steps || source->steps < 3)
         return fail(PLUMB_ESHAPE,
                     "%s: clips of %lld frames; they must be 3 or more, and equal in all", name,
                     (long long)source->steps);
-    return PLUMB_OK;
-}
-
-// The naive model predicts the same clips as the model and is subtracted from it: it must be a
-// model of the same kind, for frames of the same shape, and another run.
-static plumb_status check_naive(const probe_results *probes, const char *run)
-{
-    const char *path = probes->config->all.naive;
-    const trained_model *trained = probes->trained, *naive = &probes->naive;
-    const video_set *shape = &trained->shape, *other = &naive->shape;
-    struct stat first, second;
-    // The same device and inode: two paths of one directory.
-    if (!stat(run, &first) && !stat(path, &second) && first.st_dev == second.st_dev &&
-        first.st_ino == second.st_ino)
-        return fail(PLUMB_EVALUE,
-                    "%s: is the run that is evaluated; the naive model is another run, trained on "
-                    "impossible clips",
-                    path);
-    if (strcmp(naive->model.name, trained->model.name))
-        return fail(PLUMB_EVALUE, "%s: is a run of %s, and %s is one of %s; they must be the same",
-                    path, naive->model.name, run, trained->model.name);
-    if (other->height != shape->height || other->width != shape->width ||
-        other->channels != shape->channels)
-        return fail(
-            PLUMB_ESHAPE, "%s: was trained on frames of %lldx%lldx%lld, and %s on %lldx%lldx%lld",
-            path, (long long)other->height, (long long)other->width, (long long)other->channels,
-            run, (long long)shape->height, (long long)shape->width, (long long)shape->channels);
     return PLUMB_OK;
 }
 
@@ -101,6 +71,7 @@ static plumb_status open_sources(probe_results *probes)
     for (int64_t i = 0; i < opt->probe_count && !st; i++) {
         st = probe_source_open(&probes->source[i], opt->probes[i], opt->first, opt->tuples);
         probes->sources += !st;
+        if (!st && !opt->allow_training_data) st = match_unseen(probes->trained, opt->probes[i]);
     }
     // Without files: one source per room. Test items start at VIDEO_TEST_FIRST.
     while (!opt->probe_count && probe_source_room(&probes->source[probes->sources], probes->sources,
@@ -138,13 +109,7 @@ static plumb_status load_free_clips(probe_results *probes)
     if (!st && model->video->needs_masks && !video_has_masks(request.world))
         st = fail(PLUMB_EVALUE, "%s needs object masks, and %s has no masks", model->name, name);
     if (!st) st = video_load_world(&probes->free_clips, &probes->mem, &request);
-    const video_set *clips = &probes->free_clips;
-    if (!st && (clips->width != shape->width || clips->channels != shape->channels))
-        st = fail(PLUMB_ESHAPE,
-                  "%s has frames of %lld x %lld x %lld, the run of %lld x %lld x %lld", name,
-                  (long long)clips->height, (long long)clips->width, (long long)clips->channels,
-                  (long long)shape->height, (long long)shape->width, (long long)shape->channels);
-    return st;
+    return st ? st : match_frames(probes->trained, name, &probes->free_clips);
 }
 
 // Allocates what is kept of all tuples, and the frames of those that are predicted at once.
@@ -358,13 +323,13 @@ static plumb_status measure_all(plumb_evaluation_video *out, arena *keep, probe_
 }
 
 plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_model *trained,
-                            const char *run, const evaluation_config *config)
+                            const evaluation_config *config)
 {
     probe_results p = {
         .config = config, .trained = trained, .has_naive = config->all.naive != NULL};
     plumb_status st = PLUMB_OK;
     if (p.has_naive) st = trained_model_open_video(&p.naive, config->all.naive);
-    if (!st && p.has_naive) st = check_naive(&p, run);
+    if (!st && p.has_naive) st = match_naive(trained, &p.naive);
     if (!st) st = open_sources(&p);
     if (!st) st = load_free_clips(&p);
     if (!st) st = allocate_arrays(&p);

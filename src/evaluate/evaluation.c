@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/status.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/match.h"
 #include "evaluate/options.h"
 #include "train/run_dir.h"
 
@@ -67,7 +68,7 @@ plumb_status plumb_evaluation_find_kind(plumb_evaluation_kind *kind, const char 
 
 // Evaluates the model by its kind.
 static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_model *trained,
-                                   const char *run, const evaluation_config *config)
+                                   const evaluation_config *config)
 {
     const run_config_data *data = &trained->config.data;
     snprintf(out->model, sizeof out->model, "%s", trained->model.name);
@@ -78,11 +79,15 @@ static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_m
             return fail(PLUMB_EVALUE,
                         "a video model is evaluated by the option probes, not by data");
         snprintf(out->world, sizeof out->world, "%s", data->world[0] ? data->world : data->data);
-        return evaluate_video(&out->video, keep, trained, run, config);
+        return evaluate_video(&out->video, keep, trained, config);
     }
     out->kind = PLUMB_EVALUATION_DYNAMICS;
     snprintf(out->world, sizeof out->world, "%s",
              config->all.world ? config->all.world : data->world);
+    if (config->all.data && !config->all.allow_training_data) {
+        const plumb_status st = match_unseen(trained, config->all.data);
+        if (st) return st;
+    }
     return evaluate_dynamics(&out->dynamics, trained, config);
 }
 
@@ -102,7 +107,7 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
     trained_model trained = {0};
     arena *keep = result_begin(&found.memory);
     st = keep ? trained_model_open(&trained, run) : PLUMB_EMEMORY;
-    if (!st) st = evaluate_model(&found, keep, &trained, run, &config);
+    if (!st) st = evaluate_model(&found, keep, &trained, &config);
     // The result has its own memory, so the model can be closed.
     trained_model_close(&trained);
     if (st) {

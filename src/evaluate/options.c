@@ -43,6 +43,8 @@ static const option_spec evaluation_specs[] = {
      .help = "write surprise, feature and concept to a file that plumb surprise reads"},
     {MEMBER(surprise), .kind = OPTION_POINTER, .type = "surprise_options",
      .help = "options of the scorers"},
+    {MEMBER(allow_training_data), .kind = OPTION_BOOL,
+     .help = "evaluate also on the videos that the model was trained on"},
     {0},
 };
 #undef MEMBER

@@ -8,6 +8,7 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "dataset/video_load.h"
+#include "evaluate/match.h"
 #include "plumb/dataset.h"
 
 // Forecasts and measures use different trajectories: their indices start this far apart.
@@ -149,18 +150,6 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
 
 // ---- either ----
 
-// The videos must have the frame size that the model was trained on.
-static plumb_status check_shape(const video_set *videos, const video_set *shape)
-{
-    if (videos->height == shape->height && videos->width == shape->width &&
-        videos->channels == shape->channels)
-        return PLUMB_OK;
-    return fail(PLUMB_ESHAPE,
-                "the videos are %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
-                (long long)videos->height, (long long)videos->width, (long long)videos->channels,
-                (long long)shape->height, (long long)shape->width, (long long)shape->channels);
-}
-
 plumb_status test_videos_get(test_videos *out, trained_model *trained,
                              const test_videos_request *request)
 {
@@ -174,5 +163,5 @@ plumb_status test_videos_get(test_videos *out, trained_model *trained,
         st = fail(PLUMB_EVALUE,
                   "the run was trained on %s; name other videos by the option data, or a world",
                   data->data);
-    return st ? st : check_shape(&out->videos, &trained->shape);
+    return st ? st : match_frames(trained, request->data ? request->data : world, &out->videos);
 }

@@ -4,6 +4,7 @@
 #include "evaluate/trained_model.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "train/checkpoint.h"
@@ -11,6 +12,8 @@
 plumb_status trained_model_open(trained_model *out, const char *run)
 {
     *out = (trained_model){0};
+    out->run = arena_strdup(&out->mem, run);
+    if (!out->run) return PLUMB_EMEMORY;
     char *text, path[4096];
     run_config_hashes hashes;
     size_t size;
@@ -24,8 +27,12 @@ plumb_status trained_model_open(trained_model *out, const char *run)
     st = out->config.model->create(&out->model, &out->mem, out->config.model_settings,
                                    &out->config.training, &out->shape);
     out->created = !st;
-    if (!st) st = checkpoint_load_weights(&out->model, &out->training_steps, run, &hashes);
-    return st;
+    checkpoint_origin origin;
+    if (!st) st = checkpoint_load_weights(&out->model, &origin, run, &hashes);
+    if (st) return st;
+    out->training_steps = origin.step;
+    memcpy(out->data_hash, origin.data_hash, sizeof out->data_hash);
+    return PLUMB_OK;
 }
 
 // Only for models with a phase space.

@@ -11,7 +11,9 @@ typedef struct trained_model {
     run_config config;
     trainable_model model;
     bool created;           ///< `model` must be destroyed
+    const char *run;        ///< path of the run directory
     int64_t training_steps; ///< training steps that the weights have had
+    char data_hash[33];     ///< of the training videos, see video_hash(); "" if unknown
     video_set shape;        ///< shape of the training videos; no frames
 } trained_model;
 

@@ -318,8 +318,8 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                                                         : save_weights(run, model, state->step);
 }
 
-plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, const char *path,
-                                     const run_config_hashes *config)
+plumb_status checkpoint_load_weights(trainable_model *model, checkpoint_origin *origin,
+                                     const char *path, const run_config_hashes *config)
 {
     const expected_hashes expected = {.config = config};
     run_dir_filename name;
@@ -338,7 +338,9 @@ plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, cons
             st = load_arrays(&file, weights, model->tensor_count, model->renamed_tensors, &mem,
                              advice);
         const char *text = safetensors_metadata(&file, "step");
-        *step = text ? strtoll(text, NULL, 10) : -1;
+        const char *data = safetensors_metadata(&file, "data");
+        origin->step = text ? strtoll(text, NULL, 10) : -1;
+        snprintf(origin->data_hash, sizeof origin->data_hash, "%s", data ? data : "");
         safetensors_end(&file);
     }
     arena_clear(&mem);

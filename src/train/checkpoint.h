@@ -28,10 +28,14 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
 plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                              checkpoint_state *state);
 
-/// Reads the weights of the run `path` into a model that was created from its config.json. `*step`
-/// is the number of training steps done. The file must have one of the hashes of the configuration;
-/// NULL: not checked.
-plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, const char *path,
-                                     const run_config_hashes *config);
+/// What weights come from.
+typedef struct checkpoint_origin {
+    int64_t step;       ///< training steps done; -1 if unknown
+    char data_hash[33]; ///< of the training videos; "" if unknown
+} checkpoint_origin;
+/// Reads the weights of the run `path` into a model that was created from its config.json. The file
+/// must have one of the hashes of the configuration; NULL: not checked.
+plumb_status checkpoint_load_weights(trainable_model *model, checkpoint_origin *origin,
+                                     const char *path, const run_config_hashes *config);
 
 #endif

@@ -27,3 +27,20 @@ TEST(the_hash_tells_type_shape_numbers_and_absence_apart)
     hash_arrays(again, (const plumb_array *[]){&arrays[3]}, 1);
     CHECK_TEXT(again, text[0]);
 }
+
+TEST(the_hash_of_parts_is_that_of_the_whole)
+{
+    uint8_t bytes[600];
+    for (int i = 0; i < 600; i++) bytes[i] = (uint8_t)(i * 7);
+    const int64_t shape[] = {20, 30};
+    const plumb_array whole = plumb_array_view(bytes, PLUMB_UINT8, 2, shape);
+    char at_once[33], in_parts[33];
+    hash_arrays(at_once, (const plumb_array *[]){&whole}, 1);
+    hash_stream *stream;
+    CHECK_OK(hash_stream_begin(&stream, PLUMB_UINT8, 2, shape));
+    hash_stream_add(stream, bytes, 1);
+    hash_stream_add(stream, bytes + 1, 299);
+    hash_stream_add(stream, bytes + 300, 300);
+    hash_stream_end(in_parts, stream);
+    CHECK_TEXT(in_parts, at_once);
+}

@@ -71,7 +71,8 @@ static void flip_bit(const char *file, long at)
 }
 
 // As plumb evaluate does: config.json gives the model, weights.safetensors its parameters.
-static plumb_status load_weights(int64_t *step, trainable_model *t, arena *mem, video_set *video)
+static plumb_status load_weights(checkpoint_origin *origin, trainable_model *t, arena *mem,
+                                 video_set *video)
 {
     char *text;
     size_t size;
@@ -82,7 +83,7 @@ static plumb_status load_weights(int64_t *step, trainable_model *t, arena *mem, 
     if (!st) st = run_config_list_hashes(&hashes, r);
     if (!st) st = run_config_load_video(video, mem, r, 1);
     if (!st) st = r->model->create(t, mem, r->model_settings, &r->training, video);
-    return st ? st : checkpoint_load_weights(t, step, out, &hashes);
+    return st ? st : checkpoint_load_weights(t, origin, out, &hashes);
 }
 
 TEST(weights_are_read_without_training)
@@ -92,36 +93,37 @@ TEST(weights_are_read_without_training)
     arena mem = {0};
     trainable_model t;
     video_set video;
-    int64_t step;
-    CHECK_OK(load_weights(&step, &t, &mem, &video));
-    CHECK_EQUAL(step, 3);
+    checkpoint_origin origin;
+    CHECK_OK(load_weights(&origin, &t, &mem, &video));
+    CHECK_EQUAL(origin.step, 3);
+    CHECK_EQUAL(strlen(origin.data_hash), 32);
     float first[TOY_SIZE];
     memcpy(first, t.parameters, sizeof first);
     flip_bit("weights.safetensors", -100);
-    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT,
+    CHECK_FAILS(load_weights(&origin, &t, &mem, &video), PLUMB_EFORMAT,
                 "weights.safetensors: is damaged, its checksum is wrong; training the run again");
     CHECK_EQUAL(truncate(path_in_run("weights.safetensors"), 100), 0);
-    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT, "writes it anew");
+    CHECK_FAILS(load_weights(&origin, &t, &mem, &video), PLUMB_EFORMAT, "writes it anew");
     unlink(path_in_run("weights.safetensors"));
-    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFILE,
+    CHECK_FAILS(load_weights(&origin, &t, &mem, &video), PLUMB_EFILE,
                 "weights.safetensors: is missing; training the run again");
     plumb_training_options o = plumb_training_defaults();
     plumb_training r;
     o.out = out;
     o.resume = true;
     CHECK_OK(plumb_training_run(&r, &o));
-    CHECK_OK(load_weights(&step, &t, &mem, &video));
+    CHECK_OK(load_weights(&origin, &t, &mem, &video));
     CHECK(!memcmp(first, t.parameters, sizeof first));
     t.name = "other";
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT,
+    CHECK_FAILS(checkpoint_load_weights(&t, &origin, out, NULL), PLUMB_EFORMAT,
                 "is of the model toy, config.json is of other");
     t.name = "toy";
     const run_config_hashes other = {.count = 1, .hash = {"0"}};
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, &other), PLUMB_EFORMAT, "other settings");
+    CHECK_FAILS(checkpoint_load_weights(&t, &origin, out, &other), PLUMB_EFORMAT, "other settings");
     t.tensor_count = 1;
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT, "other parameters");
+    CHECK_FAILS(checkpoint_load_weights(&t, &origin, out, NULL), PLUMB_EFORMAT, "other parameters");
     unlink(path_in_run("config.json"));
-    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFILE, "config.json: is missing");
+    CHECK_FAILS(load_weights(&origin, &t, &mem, &video), PLUMB_EFILE, "config.json: is missing");
     arena_clear(&mem);
     remove_root();
 }
