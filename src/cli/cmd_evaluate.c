@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cmd_evaluate_video.h"
 #include "cli/common/command.h"
@@ -16,7 +17,7 @@ typedef struct evaluate_command {
     option_list probes;
     const char *require;
     int method;
-    bool json;
+    bool no_save, json;
 } evaluate_command;
 
 // The words of --method: with the network of SyMetric, or without it.
@@ -47,6 +48,8 @@ static const cli_option command_options[] = {
     {.name = "naive", FROM(evaluation_options, opt, "naive"), .value = "RUN"},
     {.name = "save", FROM(evaluation_options, opt, "save"), .value = "F"},
     {.name = "threads", .group = "output", FROM(evaluation_options, opt, "threads")},
+    {.name = "no-save", .kind = OPTION_BOOL, AT(no_save),
+     .help = "do not write the result to results.json of the run"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
      .help = "exit 3 if canonical, kappa, symetric, r2 or vpt is below its threshold, or sym above "
              "it; video models: accuracy, relative_surprise, auroc"},
@@ -238,8 +241,25 @@ static void show_stage(void *context, const char *line)
     progress_stage(what);
 }
 
-// Evaluates the run in `path`. `name` is what the user wrote. Results are saved in the run, but not
-// in an installed model.
+// Writes the result to results.json of the run, if that is wanted. A model that is installed, or a
+// directory that cannot be written, stays as it is: the result is printed, so this is no failure.
+static int save_result(const evaluate_command *cmd, const char *path, const char *name,
+                       const plumb_evaluation *result)
+{
+    const cli_command *c = &cmd_evaluate;
+    // `path` differs from `name` if the model was found in the zoo by its name.
+    if (cmd->no_save || strcmp(path, name)) return EXIT_DONE;
+    const bool installed = zoo_has(path);
+    if (installed || access(path, W_OK)) {
+        cli_error(c, EXIT_DONE,
+                  "%s %s, so the result is not saved in it; --no-save hides this line", path,
+                  installed ? "is a model of the zoo" : "cannot be written");
+        return EXIT_DONE;
+    }
+    return plumb_evaluation_save(path, result, &cmd->opt) ? cli_last_error(c) : EXIT_DONE;
+}
+
+// Evaluates the run in `path`. `name` is what the user wrote.
 static int evaluate_run(evaluate_command *cmd, const char *path, const char *name)
 {
     const cli_command *c = &cmd_evaluate;
@@ -257,9 +277,7 @@ static int evaluate_run(evaluate_command *cmd, const char *path, const char *nam
     if (st) return cli_status_error(c, st);
     const evaluation_output output = {name, &result, &cmd->opt};
     code = cli_print(c, cmd->json, fill_record, print_tables, &output);
-    // `path` differs from `name` if the model was found in the zoo.
-    if (!code && !strcmp(path, name) && plumb_evaluation_save(path, &result, &cmd->opt))
-        code = cli_last_error(c);
+    if (!code) code = save_result(cmd, path, name, &result);
     if (!code) code = check_requirements(cmd, &result, require_check);
     plumb_evaluation_clear(&result);
     return code;
@@ -301,7 +319,7 @@ const cli_command cmd_evaluate = {
         "videos; R2, Sym, SyMetric and kappa of its latents on many short ones.\n\n"
         "A video model: accuracy and relative surprise on probes of five concepts, for every "
         "scorer, next to predictors that need no training. The numbers are also written to "
-        "results.json of a run directory.",
+        "results.json of a run directory, unless it is a model of the zoo or cannot be written.",
     .example = "plumb evaluate hgn++-mass-spring --count 30",
     .options = command_options,
     .options_size = sizeof(evaluate_command),

@@ -35,6 +35,13 @@ static int64_t training_frames(const model_dynamics *dynamics)
     return dynamics->window + dynamics->targets - (dynamics->protocol == FRAMES_OVERLAP_BY_ONE);
 }
 
+// Frames per video of R2, Sym and kappa, those before the model's first step included.
+static int64_t measured_steps(const model_dynamics *dynamics)
+{
+    return (dynamics->window > MEASURED_STEPS ? dynamics->window : MEASURED_STEPS) +
+           dynamics->first_step;
+}
+
 // The test videos of one use.
 static test_videos_request request_videos(const evaluation_config *config, test_videos_use use,
                                           int64_t count, int64_t steps)
@@ -70,8 +77,11 @@ static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_mod
     rollout_arrays forward, backward;
     status_log("making %lld videos of %lld frames for the forecast",
                (long long)config->all.forecast_videos, (long long)steps);
-    const test_videos_request wanted =
+    test_videos_request wanted =
         request_videos(config, TEST_VIDEOS_FORECAST, config->all.forecast_videos, steps);
+    wanted.steps_option = "forecast_steps";
+    wanted.fixed_steps = training_frames(dynamics);
+    wanted.least_steps = measured_steps(dynamics);
     plumb_status st = test_videos_get(&test, trained, &wanted);
     if (st) return st;
     rollout_request request = {
@@ -105,13 +115,6 @@ static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_mod
 typedef struct state_arrays {
     plumb_array latent, variance, truth;
 } state_arrays;
-
-// Frames that are simulated, those before the model's first step included.
-static int64_t measured_steps(const model_dynamics *dynamics)
-{
-    return (dynamics->window > MEASURED_STEPS ? dynamics->window : MEASURED_STEPS) +
-           dynamics->first_step;
-}
 
 // The latents of a Lagrangian model are (q, v); this replaces v by its momenta p.
 static plumb_status replace_velocities(plumb_array *latent, trained_model *trained,

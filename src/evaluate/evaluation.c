@@ -106,7 +106,11 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
     plumb_evaluation found = {0};
     trained_model trained = {0};
     arena *keep = result_begin(&found.memory);
-    st = keep ? trained_model_open(&trained, run) : PLUMB_EMEMORY;
+    // A file of the evaluation, of data or of probes.
+    const char *file = config.all.data          ? config.all.data
+                       : config.all.probe_count ? config.all.probes[0]
+                                                : NULL;
+    st = keep ? trained_model_open(&trained, run, file) : PLUMB_EMEMORY;
     if (!st) st = evaluate_model(&found, keep, &trained, &config);
     // The result has its own memory, so the model can be closed.
     trained_model_close(&trained);

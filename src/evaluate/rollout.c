@@ -101,6 +101,7 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
                                         .use = TEST_VIDEOS_FORECAST,
                                         .count = opt.count,
                                         .steps = opt.steps,
+                                        .steps_option = "steps",
                                         .rendered_steps = opt.steps,
                                         .canonical = true,
                                         .threads = threads};
@@ -108,7 +109,7 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
     test_videos test;
     rollout_arrays rollout;
     float *traversal = NULL;
-    st = trained_model_open_dynamics(&trained, run);
+    st = trained_model_open_dynamics(&trained, run, opt.data);
     if (!st) st = test_videos_get(&test, &trained, &wanted);
     if (!st) {
         const rollout_request request = {.steps = test.videos.steps,

@@ -3,6 +3,7 @@
 // Simulated trajectories have indices far above those of training, so they are always new.
 #include "evaluate/test_videos.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/parallel_for.h"
@@ -121,6 +122,26 @@ static plumb_status cut_videos(video_set *videos, arena *mem, int64_t steps)
     return PLUMB_OK;
 }
 
+// Says which number of steps the file allows, if there is one.
+static plumb_status refuse_short(const trained_model *trained, const test_videos_request *request,
+                                 int64_t found)
+{
+    const int64_t allowed = found - request->fixed_steps;
+    const bool helps = request->steps_option && allowed > 0 && found >= request->least_steps;
+    // Without an option that helps, the fewest frames that are needed in any case.
+    int64_t needed = request->steps;
+    char advice[80] = "";
+    if (helps)
+        snprintf(advice, sizeof advice, "; it allows the option %s %lld", request->steps_option,
+                 (long long)allowed);
+    else if (request->steps_option && request->least_steps > request->fixed_steps)
+        needed = request->least_steps;
+    else if (request->steps_option) needed = request->fixed_steps + 1;
+    return fail(PLUMB_ESHAPE, "%s: has %lld frames per video, and %s needs %lld%s%s", request->data,
+                (long long)found, trained->run, (long long)needed, helps ? "" : " at least",
+                advice);
+}
+
 // Reads test videos and true states of a file.
 static plumb_status read_videos(test_videos *out, trained_model *trained,
                                 const test_videos_request *request)
@@ -133,11 +154,7 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
     st = video_load_file(&out->videos, &trained->mem, request->data,
                          items < request->count ? items : request->count, false);
     const video_set *videos = &out->videos;
-    if (!st && videos->steps < steps)
-        st = fail(PLUMB_ESHAPE,
-                  "%s: has %lld frames per video, this needs %lld; the file allows steps=%lld",
-                  request->data, (long long)videos->steps, (long long)steps,
-                  (long long)videos->steps);
+    if (!st && videos->steps < steps) st = refuse_short(trained, request, videos->steps);
     if (!st)
         st = read_field(&out->state, &out->state_dims, &trained->mem, dataset, "state",
                         videos->count, steps);

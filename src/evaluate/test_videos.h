@@ -14,7 +14,11 @@ typedef struct test_videos_request {
     int64_t first;     ///< index of the first video of this use
     test_videos_use use;
     int64_t count;
-    int64_t steps;          ///< of the states
+    int64_t steps; ///< of the states
+    /// For the message about a file that is too short: the option that sets `steps`, or NULL; how
+    /// many steps it does not set; and the fewest that help, for another use of the same file.
+    const char *steps_option;
+    int64_t fixed_steps, least_steps;
     int64_t rendered_steps; ///< of the frames, at most `steps`; a file always gives `steps`
     bool canonical;         ///< canonical coordinates too
     int threads;

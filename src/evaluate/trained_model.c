@@ -5,11 +5,33 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/status.h"
 #include "train/checkpoint.h"
 
-plumb_status trained_model_open(trained_model *out, const char *run)
+// The shape of the training videos: from the weights, else from the world or the file of the run,
+// else from the file it is evaluated on. A wrong guess is found when the weights are loaded.
+static plumb_status find_shape(trained_model *out, const char *data)
+{
+    run_config *config = &out->config;
+    int64_t shape[3];
+    if (checkpoint_find_frames(shape, out->run)) {
+        out->shape = (video_set){.count = 1,
+                                 .steps = run_config_clip_length(config),
+                                 .height = shape[0],
+                                 .width = shape[1],
+                                 .channels = shape[2]};
+        return PLUMB_OK;
+    }
+    const char *trained_on = config->data.data;
+    if (trained_on[0] && access(trained_on, F_OK) && data) config->data.data = data;
+    const plumb_status st = run_config_video_shape(&out->shape, config);
+    config->data.data = trained_on;
+    return st;
+}
+
+plumb_status trained_model_open(trained_model *out, const char *run, const char *data)
 {
     *out = (trained_model){0};
     out->run = arena_strdup(&out->mem, run);
@@ -22,7 +44,7 @@ plumb_status trained_model_open(trained_model *out, const char *run)
     if (!st) st = run_config_parse(&out->config, &out->mem, text, size, path);
     // The weights hold the hash of the settings they were trained with.
     if (!st) st = run_config_list_hashes(&hashes, &out->config);
-    if (!st) st = run_config_video_shape(&out->shape, &out->config);
+    if (!st) st = find_shape(out, data);
     if (st) return st;
     st = out->config.model->create(&out->model, &out->mem, out->config.model_settings,
                                    &out->config.training, &out->shape);
@@ -36,9 +58,9 @@ plumb_status trained_model_open(trained_model *out, const char *run)
 }
 
 // Only for models with a phase space.
-plumb_status trained_model_open_dynamics(trained_model *out, const char *run)
+plumb_status trained_model_open_dynamics(trained_model *out, const char *run, const char *data)
 {
-    const plumb_status st = trained_model_open(out, run);
+    const plumb_status st = trained_model_open(out, run, data);
     if (st || out->model.dynamics) return st;
     return fail(PLUMB_EVALUE, "%s: %s has no phase space", run, out->config.model->name);
 }
@@ -46,7 +68,7 @@ plumb_status trained_model_open_dynamics(trained_model *out, const char *run)
 // Only for models that predict clips.
 plumb_status trained_model_open_video(trained_model *out, const char *run)
 {
-    const plumb_status st = trained_model_open(out, run);
+    const plumb_status st = trained_model_open(out, run, NULL);
     if (st || out->model.video) return st;
     return fail(PLUMB_EVALUE, "%s: %s is not a video model", run, out->config.model->name);
 }

@@ -18,9 +18,11 @@ typedef struct trained_model {
 } trained_model;
 
 /// Opens the run directory `run`. Call trained_model_close() in any case, also after a failure.
-plumb_status trained_model_open(trained_model *out, const char *run);
+/// `data` is the file it will be evaluated on, or NULL: if the weights do not name their frame
+/// size, and the training data are gone, it is that of this file.
+plumb_status trained_model_open(trained_model *out, const char *run, const char *data);
 /// The same, and fails with PLUMB_EVALUE for a model without a phase space.
-plumb_status trained_model_open_dynamics(trained_model *out, const char *run);
+plumb_status trained_model_open_dynamics(trained_model *out, const char *run, const char *data);
 /// The same, and fails with PLUMB_EVALUE for a model that does not predict clips.
 plumb_status trained_model_open_video(trained_model *out, const char *run);
 void trained_model_close(trained_model *trained);

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "io/safetensors.h"
 
-enum { BLOCK_COUNT = 7, METADATA_COUNT = 7, MAX_TENSOR_NAME = 160 };
+enum { BLOCK_COUNT = 7, METADATA_COUNT = 8, MAX_TENSOR_NAME = 160 };
 
 // Hash of the names, shapes and order of all tensors, states and terms. With `old_names` tensors
 // have the names of version 0.1.0.
@@ -95,21 +95,20 @@ static plumb_status write_file(const run_dir *run, const char *file, const train
                                int64_t step, const plumb_named_array *arrays, int64_t count,
                                arena *mem)
 {
-    char sum[33], layout[33], number[24];
+    char sum[33], layout[33], number[24], frames[80];
     run_dir_filename name;
     plumb_status st = hash_named(sum, mem, arrays, count);
     if (!st) st = hash_layout(layout, model, false);
     if (st) return st;
     snprintf(number, sizeof number, "%lld", (long long)step);
+    snprintf(frames, sizeof frames, "%lldx%lldx%lld", (long long)run->frame_shape[0],
+             (long long)run->frame_shape[1], (long long)run->frame_shape[2]);
     // Readers check these: which run, which data, which layout, and that no number changed.
     const safetensors_metadata_entry metadata[METADATA_COUNT] = {
-        {"plumb", plumb_version()},
-        {"model", model->name},
-        {"step", number},
-        {"settings", run->config_hashes.hash[0]},
-        {"layout", layout},
-        {"data", run->data_hash},
-        {"hash", sum},
+        {"plumb", plumb_version()}, {"model", model->name},
+        {"step", number},           {"settings", run->config_hashes.hash[0]},
+        {"layout", layout},         {"data", run->data_hash},
+        {"frames", frames},         {"hash", sum},
     };
     return safetensors_write(run_dir_file(name, run->path, file), arrays, count, metadata,
                              METADATA_COUNT);
@@ -316,6 +315,26 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
     run->saved_step = state->step;
     return find_weights_step(run, model) == state->step ? PLUMB_OK
                                                         : save_weights(run, model, state->step);
+}
+
+bool checkpoint_find_frames(int64_t shape[3], const char *path)
+{
+    run_dir_filename name;
+    arena mem = {0};
+    safetensors file;
+    bool found = false;
+    if (!safetensors_begin(&file, &mem, run_dir_file(name, path, "weights.safetensors"))) {
+        const char *text = safetensors_metadata(&file, "frames");
+        long long size[3];
+        found = text && sscanf(text, "%lldx%lldx%lld", &size[0], &size[1], &size[2]) == 3;
+        for (int i = 0; i < 3 && found; i++) {
+            shape[i] = (int64_t)size[i];
+            found = size[i] > 0 && size[i] <= CHECKPOINT_MAX_SIDE;
+        }
+        safetensors_end(&file);
+    }
+    arena_clear(&mem);
+    return found;
 }
 
 plumb_status checkpoint_load_weights(trainable_model *model, checkpoint_origin *origin,

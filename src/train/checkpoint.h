@@ -28,6 +28,11 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
 plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                              checkpoint_state *state);
 
+/// Height, width and channels of the training videos of the run `path`, from the metadata of its
+/// weights. Returns false if they do not have them, as those of version 0.1.0.
+enum { CHECKPOINT_MAX_SIDE = 1 << 20 };
+bool checkpoint_find_frames(int64_t shape[3], const char *path);
+
 /// What weights come from.
 typedef struct checkpoint_origin {
     int64_t step;       ///< training steps done; -1 if unknown

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/hash.h"
@@ -127,6 +128,19 @@ static plumb_status set_text(run_config *config, const char *name, const char *v
     return st;
 }
 
+plumb_status run_config_use_absolute_path(run_config *config, arena *mem)
+{
+    const char *data = config->data.data;
+    char folder[4096];
+    if (!data[0] || data[0] == '/' || !getcwd(folder, sizeof folder)) return PLUMB_OK;
+    const char *slash = strcmp(folder, "/") ? "/" : "";
+    const size_t size = strlen(folder) + strlen(data) + 2;
+    char *path = ARENA_ALLOC(mem, char, (int64_t)size);
+    if (!path) return PLUMB_EMEMORY;
+    snprintf(path, size, "%s%s%s", folder, slash, data);
+    return set_text(config, "data", path);
+}
+
 plumb_status run_config_resolve(run_config *config, arena *mem, const run_request *request,
                                 int64_t *failed_at)
 {
@@ -156,6 +170,7 @@ plumb_status run_config_resolve(run_config *config, arena *mem, const run_reques
         st = settings_set(&config->all, request->set[i]);
     }
     if (!st) st = settings_check_implied(&config->all, request->set, request->set_count, at);
+    if (!st) st = run_config_use_absolute_path(config, mem);
     if (st) return st;
     *at = RUN_REQUEST_WHOLE;
     return request->skip_check ? PLUMB_OK : run_config_check(config);

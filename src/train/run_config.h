@@ -62,6 +62,9 @@ void run_config_record(plumb_record *record, const run_config *config);
 /// Replaces an old name of a setting of `model`, or an old word of its value, by the new one.
 void run_config_use_new_names(const char *model, const char **name, const char **value);
 
+/// Makes the path of the data absolute, so that the run can be used from any directory.
+plumb_status run_config_use_absolute_path(run_config *config, arena *mem);
+
 /// Frames of a training clip.
 int64_t run_config_clip_length(const run_config *config);
 

@@ -20,7 +20,8 @@ typedef struct run_dir {
     int64_t saved_step; ///< step of the checkpoint on disk; -1: none
     /// Of the settings: the first is in the metadata of checkpoints, all are accepted when reading.
     run_config_hashes config_hashes;
-    char data_hash[33]; ///< of the training videos; in the metadata of checkpoints
+    char data_hash[33];     ///< of the training videos; in the metadata of checkpoints
+    int64_t frame_shape[3]; ///< their height, width and channels; likewise
     run_log log;
 } run_dir;
 

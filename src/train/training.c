@@ -155,7 +155,8 @@ static plumb_status apply_options(training_job *job)
     int64_t failed_at;
     if (!st) st = settings_check_names(&job->resolved.all, opt->set, opt->set_count, &failed_at);
     for (int64_t i = 0; i < opt->set_count && !st; i++) st = apply_resumed(job, opt->set[i]);
-    return st;
+    // A path that was given here is relative to this directory, one of an old run too, if at all.
+    return st ? st : run_config_use_absolute_path(&job->resolved, &job->mem);
 }
 
 // The configuration of the run that is resumed.
@@ -206,6 +207,9 @@ static plumb_status create_model(training_job *job)
     plumb_status st = run_config_load_video(&job->videos, &job->mem, job->config, job->opt.threads);
     if (st) return st;
     video_hash(job->run.data_hash, &job->videos);
+    job->run.frame_shape[0] = job->videos.height;
+    job->run.frame_shape[1] = job->videos.width;
+    job->run.frame_shape[2] = job->videos.channels;
     st = job->config->model->create(&job->model, &job->mem, job->config->model_settings,
                                     &job->config->training, &job->videos);
     job->created = !st;

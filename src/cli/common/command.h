@@ -149,6 +149,8 @@ const char *share_path(char path[SHARE_PATH_SIZE], const char *name);
 /// $PLUMB_ZOO and in zoo of the installed files. Returns false, with one line on stderr, if it is
 /// in none of them.
 bool zoo_find(char path[SHARE_PATH_SIZE], const cli_command *command, const char *name);
+/// Whether a path is that of a model in PLUMB_ZOO or in the installed files.
+bool zoo_has(const char *path);
 
 // ---- table.c ----
 

@@ -74,3 +74,16 @@ bool zoo_find(char path[SHARE_PATH_SIZE], const cli_command *command, const char
               zoo ? zoo : "PLUMB_ZOO (not set)", " or ", installed);
     return false;
 }
+
+// The folder that holds `path` is compared, with all links resolved.
+bool zoo_has(const char *path)
+{
+    char folder[PATH_MAX], found[PATH_MAX], installed[SHARE_PATH_SIZE];
+    const char *const zoos[] = {getenv("PLUMB_ZOO"), share_path(installed, "zoo")};
+    if (!realpath(path, folder)) return false;
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = 0;
+    for (int i = 0; i < 2; i++)
+        if (zoos[i] && realpath(zoos[i], found) && !strcmp(found, folder)) return true;
+    return false;
+}
