@@ -101,6 +101,21 @@ static plumb_status lock_dir(run_dir *run)
                 run->path, text[0] ? text : "of another host");
 }
 
+// Locks the directory itself until the descriptor is closed: the file is replaced, so a lock on it
+// would be lost. -1 without a lock, where the file system has none.
+static int lock_results(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int failed = -1;
+    while (fd >= 0 && (failed = flock(fd, LOCK_EX)) && errno == EINTR && !status_stopped())
+        continue;
+    if (fd >= 0 && failed) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 // Only files of a run are removed, never others in the directory.
 plumb_status run_dir_remove_files(const run_dir *run)
 {
@@ -115,7 +130,11 @@ plumb_status run_dir_remove_files(const run_dir *run)
 static plumb_status check_content(const run_dir *run, run_dir_mode mode)
 {
     dir_content c;
+    // With the lock of results.json: a temporary file of a process that is writing it is none that
+    // a killed one left.
+    const int lock = lock_results(run->path);
     plumb_status st = list_content(&c, run->path, true);
+    if (lock >= 0) close(lock);
     if (st) return st;
     if (mode == RUN_DIR_RESUME)
         return c.config ? PLUMB_OK
@@ -209,7 +228,8 @@ plumb_status run_dir_read_results(char **text, size_t *size, arena *mem, const c
     return input_file_read_all(text, size, mem, name, TEXT_LIMIT);
 }
 
-plumb_status run_dir_write_results(const char *path, const char *section, plumb_record *record)
+// Reads, changes and writes the file. The directory is locked.
+static plumb_status replace_section(const char *path, const char *section, plumb_record *record)
 {
     run_dir_filename name;
     arena mem = {0};
@@ -244,5 +264,13 @@ plumb_status run_dir_write_results(const char *path, const char *section, plumb_
     if (st) output_file_discard(&out);
     else st = output_file_commit(&out);
     arena_clear(&mem);
+    return st;
+}
+
+plumb_status run_dir_write_results(const char *path, const char *section, plumb_record *record)
+{
+    const int lock = lock_results(path);
+    const plumb_status st = replace_section(path, section, record);
+    if (lock >= 0) close(lock);
     return st;
 }

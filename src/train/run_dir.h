@@ -47,7 +47,8 @@ plumb_status run_dir_write_config(const run_dir *run, plumb_record *config);
 
 /// Reads results.json into `mem`, terminated by a zero. `*text` is NULL if there is none.
 plumb_status run_dir_read_results(char **text, size_t *size, arena *mem, const char *path);
-/// Puts `record` into results.json as `section`; other sections are kept. An atomic write.
+/// Puts `record` into results.json as `section`; other sections are kept, also those that other
+/// processes write at the same time. An atomic write.
 plumb_status run_dir_write_results(const char *path, const char *section, plumb_record *record);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "plumb/training.h"
@@ -151,6 +152,42 @@ TEST(results_keep_the_sections_of_others)
     CHECK_FAILS(run_dir_write_results(out, "train", r), PLUMB_EFORMAT, "remove it");
     plumb_record_free(r);
     CHECK_TEXT(read_text("results.json"), "{\"a\": ");
+    remove_root();
+}
+
+// Eight processes write a section each, many times. What one of them reads and writes must not undo
+// what another wrote in between.
+TEST(sections_that_are_written_at_the_same_time_are_all_kept)
+{
+    enum { PROCESSES = 8, TIMES = 25 };
+    make_root();
+    CHECK_EQUAL(mkdir(out, 0777), 0);
+    pid_t child[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        child[i] = fork();
+        CHECK(child[i] >= 0);
+        if (child[i]) continue;
+        const char section[] = {(char)('a' + i), 0};
+        plumb_status st = PLUMB_OK;
+        for (int64_t k = 1; k <= TIMES && !st; k++) {
+            plumb_record *r = plumb_record_create();
+            plumb_record_set_int(r, "x", k);
+            st = run_dir_write_results(out, section, r);
+            plumb_record_free(r);
+        }
+        _exit(st ? 1 : 0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        CHECK_EQUAL(waitpid(child[i], &status, 0), child[i]);
+        CHECK_EQUAL(status, 0);
+    }
+    char want[64];
+    const char *text = read_text("results.json");
+    for (int i = 0; i < PROCESSES; i++) {
+        snprintf(want, sizeof want, "\"%c\": {\"x\": %d}", 'a' + i, TIMES);
+        CHECK(strstr(text, want));
+    }
     remove_root();
 }
 
