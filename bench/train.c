@@ -50,7 +50,7 @@ static double peak(void)
 // A batch of noise: what is in the pictures does not change the time.
 static hgn_item *draw_batch(int64_t batch, int64_t decoded, const hgn_config *c)
 {
-    int64_t length = hgn_frame_plan_make(c).length, frame = c->image * c->image * c->channels;
+    int64_t length = hgn_frame_plan_make(c).length, frame = hgn_frame_size(c);
     hgn_item *item = zeros(batch, sizeof *item);
     rng r = rng_at(1, 1);
     for (int64_t b = 0; b < batch; b++) {
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     hgn_config c = hgn_config_plus_plus();
     for (int b = 0; b < 3; b++) {
         for (int i = 0; i < 3; i++) c.encoder[b].width[i] = channels;
-        c.decoder_width[b] = channels;
+        for (int i = 0; i < c.decoder_depth[b]; i++) c.decoder_width[b][i] = channels;
     }
     int64_t frames = batch * decoded, group = channels >= 64 ? 8 : channels >= 32 ? 16 : 32;
     if (group > frames) group = frames;

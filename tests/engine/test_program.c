@@ -91,7 +91,7 @@ TEST(backward_steps_share_the_force_at_the_start)
 static hgn_config make_tiny_model(void)
 {
     hgn_config c = hgn_config_plus_plus();
-    c.image = 16;
+    c.height = c.width = 16;
     c.latent = 4;
     c.window = 3;
     c.targets = 12;
@@ -100,7 +100,7 @@ static hgn_config make_tiny_model(void)
     for (int b = 0; b < 2; b++) {
         c.encoder[b].layers = b ? 3 : 2;
         for (int i = 0; i < 3; i++) c.encoder[b].width[i] = 4, c.encoder[b].kernel[i] = 3;
-        c.decoder_width[b] = 4;
+        for (int i = 0; i < 2; i++) c.decoder_width[b][i] = 4;
     }
     c.energy = (energy_net){.layers = 3, .width = {8, 8}, .act = ACT_SWISH};
     return c;

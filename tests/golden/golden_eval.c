@@ -9,7 +9,7 @@
 
 static int64_t frame_size(const golden_model *m)
 {
-    return m->c.image * m->c.image * m->c.channels;
+    return hgn_frame_size(&m->c);
 }
 
 static double *ones(arena *mem, int64_t n)

@@ -124,11 +124,21 @@ static op_padding padding(settings *s, const literal *list, int i)
 {
     static const char *const names[] = {[OP_SAME] = "SAME", [OP_VALID] = "VALID"};
     if (!list) return OP_SAME;
+    if (list->kind == LITERAL_TEXT) return (op_padding)choice(s, list, "padding", names, 2);
     if (list->kind != LITERAL_LIST || i >= list->count) {
         report_fault(s, "padding", "not as many as layers");
         return OP_SAME;
     }
     return (op_padding)choice(s, list->item[i], "padding", names, 2);
+}
+
+// The channels of block b: there must be as many as blocks.
+static const literal *block_entry(settings *s, const literal *list, int b)
+{
+    static const literal none = {.kind = LITERAL_LIST};
+    if (b < list->count) return list->item[b];
+    report_fault(s, "conv_channels", "not as many as blocks");
+    return &none;
 }
 
 static void encoder(settings *s, hgn_config *c, const literal *e)
@@ -137,15 +147,19 @@ static void encoder(settings *s, hgn_config *c, const literal *e)
     const literal *kernel = literal_find(e, "kernel_shapes"), *pads = literal_find(e, "padding");
     c->encoder_act = act(s, e);
     c->encoder_blocks = whole(s, e, "num_blocks");
-    int depth = whole(s, e, "blocks_depth");
+    int depth = literal_find(e, "blocks_depth") ? whole(s, e, "blocks_depth") : 2;
     if (!width || c->encoder_blocks > HGN_MAX_BLOCKS || depth >= HGN_MAX_DEPTH) {
         report_fault(s, "enc", "too large");
         return;
     }
     for (int b = 0; b < c->encoder_blocks; b++) {
         hgn_block *block = &c->encoder[b];
-        const literal *own = width->kind == LITERAL_LIST ? width->item[b] : width;
+        const literal *own = width->kind == LITERAL_LIST ? block_entry(s, width, b) : width;
         int listed = own->kind == LITERAL_LIST ? own->count : depth;
+        if (listed >= HGN_MAX_DEPTH) {
+            report_fault(s, "enc", "too deep");
+            return;
+        }
         *block = (hgn_block){.layers = listed + (b == c->encoder_blocks - 1)};
         for (int i = 0; i < block->layers; i++) {
             block->width[i] = (int64_t)entry(s, own, i, 0); // the very last is the model's choice
@@ -159,9 +173,21 @@ static void decoder(settings *s, hgn_config *c, const literal *d)
 {
     c->decoder_act = act(s, d);
     c->decoder_blocks = whole(s, d, "num_blocks");
-    c->decoder_depth = whole(s, d, "blocks_depth");
-    for (int b = 0; b < c->decoder_blocks && b < HGN_MAX_BLOCKS; b++)
-        c->decoder_width[b] = whole(s, d, "conv_channels");
+    const literal *width = literal_find(d, "conv_channels");
+    if (!width || c->decoder_blocks > HGN_MAX_BLOCKS) {
+        report_fault(s, "dec", "too large");
+        return;
+    }
+    // A number for all layers, or a list of lists: the layers of each block.
+    for (int b = 0; b < c->decoder_blocks; b++) {
+        const literal *own = width->kind == LITERAL_LIST ? block_entry(s, width, b) : width;
+        c->decoder_depth[b] = own->kind == LITERAL_LIST         ? own->count
+                              : literal_find(d, "blocks_depth") ? whole(s, d, "blocks_depth")
+                                                                : 2;
+        if (c->decoder_depth[b] > HGN_MAX_DEPTH) report_fault(s, "dec", "too deep");
+        for (int i = 0; i < c->decoder_depth[b] && i < HGN_MAX_DEPTH; i++)
+            c->decoder_width[b][i] = (int64_t)entry(s, own, i, 0);
+    }
     c->decoder_input_channels = c->latent / 2;
 }
 
@@ -169,12 +195,13 @@ static void energies(settings *s, hgn_config *c, const literal *n)
 {
     const literal *type = get(s, "net_type");
     energy_net *e = &c->energy;
-    *e = (energy_net){.conv = type && !strcmp(type->text, "conv"),
-                      .layers = whole(s, n, "num_layers"),
-                      .act = act(s, n)};
+    *e = (energy_net){.conv = type && !strcmp(type->text, "conv"), .act = act(s, n)};
+    // A list has no entry for the last layer, which gives the energy.
+    const literal *width = literal_find(n, e->conv ? "conv_channels" : "num_units");
+    e->layers = width && width->kind == LITERAL_LIST ? width->count + 1 : whole(s, n, "num_layers");
+    if (!width || e->layers > ENERGY_MAX_LAYERS) report_fault(s, "net", "too large");
     c->state_layout = e->conv;
     for (int i = 0; i < e->layers && i < ENERGY_MAX_LAYERS; i++) {
-        const literal *width = literal_find(n, e->conv ? "conv_channels" : "num_units");
         e->width[i] = (int64_t)entry(s, width, i, 0);
         if (!e->conv) continue;
         e->kernel[i] = (int64_t)entry(s, literal_find(n, "kernel_shapes"), i, 0);
@@ -187,8 +214,13 @@ static void transform(settings *s, hgn_config *c)
 {
     const literal *t = get(s, "lt");
     if (!t) return;
-    c->transform_layers = whole(s, t, "num_layers");
-    c->transform_width = whole(s, t, c->state_layout ? "conv_channels" : "num_units");
+    c->transform_layers = literal_find(t, "num_layers") ? whole(s, t, "num_layers") : 0;
+    const literal *width = literal_find(t, c->state_layout ? "conv_channels" : "num_units");
+    // A list has no entry for the last layer, whose width is that of the state.
+    if (width && width->kind == LITERAL_LIST) c->transform_layers = width->count + 1;
+    if (!width || c->transform_layers > HGN_MAX_TRANSFORM) report_fault(s, "lt", "too large");
+    for (int i = 0; i < c->transform_layers - 1 && i < HGN_MAX_TRANSFORM; i++)
+        c->transform_width[i] = (int64_t)entry(s, width, i, 0);
     if (act(s, t) != c->encoder_act) report_fault(s, "lt", "another activation than the encoder's");
 }
 
@@ -208,8 +240,8 @@ static void configure(settings *s)
     *c = (hgn_config){.channels = 3, .integrator = "leap_frog", .substeps = 1};
     m->batch = whole_line(s, "batch");
     const literal *hw = get(s, "hw"), *both = get(s, "train"), *formula = get(s, "formula");
-    c->image = (int64_t)entry(s, hw, 0, 0);
-    if (c->image != (int64_t)entry(s, hw, 1, 0)) report_fault(s, "hw", "not square");
+    c->height = (int64_t)entry(s, hw, 0, 0);
+    c->width = (int64_t)entry(s, hw, 1, 0);
     c->window = whole_line(s, "inf");
     c->targets = whole_line(s, "tgt");
     c->latent = whole_line(s, "latent");
@@ -257,9 +289,9 @@ bool golden_model_read(golden_model *m, plumb_file *file, const char *path)
     char *names = text_of(m, "names");
     m->names = names ? lines_of(names, (char **)m->name, GOLDEN_NAMES) : -1;
     m->times = hgn_frame_plan_make(&m->c);
-    int64_t frame = m->c.image * m->c.image * m->c.channels;
-    int64_t place = m->c.state_layout ? m->c.image >> m->c.decoder_blocks : 1;
+    int64_t frame = hgn_frame_size(&m->c);
+    int64_t places = m->c.state_layout ? hgn_map_height(&m->c) * hgn_map_width(&m->c) : 1;
     m->x = numbers(m, "x_u8", m->steps * m->batch * m->times.length * frame);
-    m->noise = numbers(m, "eps", m->steps * m->batch * place * place * m->c.latent);
+    m->noise = numbers(m, "eps", m->steps * m->batch * places * m->c.latent);
     return m->names > 0 && m->x && m->noise;
 }

@@ -14,7 +14,16 @@ int golden_patch(plumb_file *file, const char *path)
 {
     int64_t n = 0, m = 0;
     double *image = golden_read(&n, file, "img"), *patched = golden_read(&m, file, "patched");
-    predrnn_config c = {.height = 8, .width = 12, .channels = 3};
+    // (.., height, width, channels)
+    plumb_array shape;
+    if (plumb_file_read_array(&shape, file, "img") || shape.ndim < 3) {
+        printf("%s: img has no height, width and channels\n", path);
+        free(image), free(patched);
+        return 1;
+    }
+    predrnn_config c = {.height = shape.shape[shape.ndim - 3],
+                        .width = shape.shape[shape.ndim - 2],
+                        .channels = shape.shape[shape.ndim - 1]};
     c.patch = (int64_t)golden_scalar(file, "patch", 4);
     int64_t frame = c.height * c.width * c.channels;
     int failures = 0;
@@ -292,7 +301,12 @@ static predrnn_config config_of(plumb_file *f)
                         .clip_length = (int64_t)golden_scalar(f, "meta/total_length", 0),
                         .input_frames = (int64_t)golden_scalar(f, "meta/input_length", 0),
                         .sampling = PREDRNN_SCHEDULED};
-    c.height = c.width = (int64_t)golden_scalar(f, "meta/hw", 0);
+    // frames_patched is (batch, time, height / patch, width / patch, patch * patch * channels).
+    plumb_array frames;
+    if (!plumb_file_read_array(&frames, f, "frames_patched") && frames.ndim == 5) {
+        c.height = frames.shape[2] * c.patch;
+        c.width = frames.shape[3] * c.patch;
+    }
     if (golden_scalar(f, "meta/reverse_scheduled_sampling", 0) > 0) c.sampling = PREDRNN_REVERSE;
     // Where every token is 1 there is nothing to choose.
     int64_t tokens = 0, ones = 0;

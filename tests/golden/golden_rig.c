@@ -10,7 +10,7 @@
 
 static int64_t frame_size(const golden_model *m)
 {
-    return m->c.image * m->c.image * m->c.channels;
+    return hgn_frame_size(&m->c);
 }
 
 static int64_t items(const golden_model *m)
@@ -182,7 +182,7 @@ static void add_gradients(golden_rig *r, const golden_machine *from, const netwo
 void golden_window(double *out, const golden_model *m, const double *clip, int64_t start)
 {
     const hgn_config *c = &m->c;
-    int64_t frame = frame_size(m), pixels = c->image * c->image, K = c->window;
+    int64_t frame = frame_size(m), pixels = c->height * c->width, K = c->window;
     for (int64_t t = 0; t < K; t++)
         for (int64_t i = 0; i < pixels; i++)
             for (int64_t k = 0; k < c->channels; k++)

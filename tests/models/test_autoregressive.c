@@ -19,14 +19,14 @@ static hgn_config small_config(hgn_recurrent_core core, int64_t window)
     c.dynamics = HGN_RECURRENT;
     c.recurrent_core = core;
     c.decoder_input = true;
-    c.image = IMAGE;
+    c.height = c.width = IMAGE;
     c.window = window;
     c.targets = STEPS;
     c.latent = LATENT;
     c.encoder_blocks = c.decoder_blocks = 1;
     c.encoder[0].layers = 2;
     for (int i = 0; i < 2; i++) c.encoder[0].width[i] = 5, c.encoder[0].kernel[i] = 3;
-    c.decoder_width[0] = 5;
+    for (int i = 0; i < 2; i++) c.decoder_width[0][i] = 5;
     c.decoder_input_channels = 2;
     c.energy = (energy_net){.layers = 3, .width = {7, 6}, .act = ACT_SWISH};
     c.objective = HGN_MSE;

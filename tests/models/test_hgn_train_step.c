@@ -17,7 +17,7 @@ enum { BATCH = 3, TARGETS = 7, IMAGE = 16 };
 static hgn_config small_config(void)
 {
     hgn_config c = hgn_config_plus_plus();
-    c.image = IMAGE;
+    c.height = c.width = IMAGE;
     c.window = 3;
     c.targets = TARGETS;
     c.latent = 8;
@@ -25,7 +25,7 @@ static hgn_config small_config(void)
     c.encoder[1].layers = 3;
     for (int b = 0; b < 2; b++) {
         for (int i = 0; i < 3; i++) c.encoder[b].width[i] = 6, c.encoder[b].kernel[i] = 3;
-        c.decoder_width[b] = 6;
+        for (int i = 0; i < 2; i++) c.decoder_width[b][i] = 6;
     }
     c.decoder_input_channels = 3;
     c.energy = (energy_net){.layers = 3, .width = {10, 10}, .act = ACT_SWISH};

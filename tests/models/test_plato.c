@@ -43,10 +43,12 @@ TEST(a_slot_is_shown_its_own_pixels)
     free(seen);
 }
 
-TEST(odd_sizes_are_refused)
+TEST(any_height_and_width_of_two_or_more_are_taken)
 {
-    plato_config c = {.height = 24, .width = 16, .slots = 3, .clip_length = 5};
-    CHECK_FAILS(plato_check(&c), PLUMB_ESHAPE, "multiples of 16");
+    plato_config c = {.height = 25, .width = 14, .slots = 3, .clip_length = 5};
+    CHECK_OK(plato_check(&c));
+    c.width = 1;
+    CHECK_FAILS(plato_check(&c), PLUMB_ESHAPE, "frames of 25 x 1; PLATO needs 2 x 2 or more");
 }
 
 typedef struct bench {

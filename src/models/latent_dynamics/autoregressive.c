@@ -99,7 +99,7 @@ plumb_status autoregressive_build(hgn_rollout_graph *out, const hgn_config *conf
     graph *g = net->g;
     out->frames =
         op_input(g, "frames", 0, 4,
-                 (int64_t[]){steps * batch, config->image, config->image, config->channels});
+                 (int64_t[]){steps * batch, config->height, config->width, config->channels});
     // All frames are encoded in one batch: (steps * batch, latent), time first.
     graph_node *code = hgn_encoder(net, config, out->frames, config->latent);
     graph_node **z = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
@@ -163,7 +163,7 @@ plumb_status autoregressive_step_build(autoregressive_step *out, params *layout,
     for (int i = 0; i < config->energy.layers; i++)
         out->state_size += core_width(config, i) * (config->recurrent_core == HGN_LSTM ? 2 : 1);
     out->frame =
-        op_input(g, "frame", 0, 4, (int64_t[]){1, config->image, config->image, config->channels});
+        op_input(g, "frame", 0, 4, (int64_t[]){1, config->height, config->width, config->channels});
     // One step: (frame, state) to (latents, next state), for one video.
     out->state = op_input(g, "state", 0, 2, (int64_t[]){1, out->state_size});
     core_state state = unpack_state(g, config, out->state);

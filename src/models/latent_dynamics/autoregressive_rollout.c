@@ -32,7 +32,7 @@ static plumb_status create_workers(rollout_task *task, params *layout)
     return st;
 }
 
-// The frame (image, image, channels) of one state. Valid until the next call of this worker.
+// The frame (height, width, channels) of one state. Valid until the next call of this worker.
 static const float *decode_frame(const rollout_task *task, int worker, const float *latent)
 {
     program_instance *decode = model_workers_instance(&task->workers, worker, PROGRAM_DECODE);
@@ -47,7 +47,7 @@ static void decode_latents(const rollout_task *task, int worker, const float *la
                            int64_t steps)
 {
     const hgn_config *config = task->config;
-    int64_t frame = config->image * config->image * config->channels;
+    int64_t frame = hgn_frame_size(config);
     for (int64_t t = 0; t < steps; t++)
         memcpy(frames + t * frame, decode_frame(task, worker, latent + t * config->latent),
                (size_t)frame * sizeof *frames);
@@ -59,9 +59,9 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
     const rollout_task *task = context;
     const model_rollout_job *job = task->job;
     const hgn_config *config = task->config;
-    int64_t frame = config->image * config->image * config->channels, L = config->latent;
+    int64_t frame = hgn_frame_size(config), L = config->latent;
     int64_t steps = job->steps - (job->frames ? 1 : 0);
-    // Outputs of this video: (steps, latent) and (steps, image, image, channels).
+    // Outputs of this video: (steps, latent) and (steps, height, width, channels).
     float *latent = job->latent + item * steps * L;
     float *frames = job->prediction ? job->prediction + item * steps * frame : NULL;
     if (!job->frames) {

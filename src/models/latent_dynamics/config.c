@@ -8,7 +8,8 @@ const char *const hgn_split_names[HGN_SPLITS + 1] = {"overlap_by_one", "no_overl
 // HGN++ as published: 32x32 frames, 16 pairs, networks of 4 hidden layers of 250 units.
 hgn_config hgn_config_plus_plus(void)
 {
-    hgn_config config = {.image = 32,
+    hgn_config config = {.height = 32,
+                         .width = 32,
                          .channels = 3,
                          .window = 5,
                          .targets = 60,
@@ -22,7 +23,6 @@ hgn_config hgn_config_plus_plus(void)
                          .dt = 0.125,
                          .substeps = 1,
                          .decoder_blocks = 3,
-                         .decoder_depth = 2,
                          .decoder_input_channels = 16,
                          .decoder_act = ACT_LEAKY,
                          .objective = HGN_ELBO,
@@ -33,7 +33,8 @@ hgn_config hgn_config_plus_plus(void)
         hgn_block *e = &config.encoder[b];
         e->layers = b == 2 ? 3 : 2;
         for (int i = 0; i < e->layers; i++) e->width[i] = 64, e->kernel[i] = 3;
-        config.decoder_width[b] = 64;
+        config.decoder_depth[b] = 2;
+        for (int i = 0; i < 2; i++) config.decoder_width[b][i] = 64;
     }
     config.energy = (energy_net){.layers = 5, .width = {250, 250, 250, 250}, .act = ACT_SWISH};
     return config;
@@ -55,7 +56,7 @@ hgn_config hgn_config_original(void)
                                         .padding = {OP_VALID, OP_SAME}};
     // The posterior sample passes five layers before it is the first state [Toth20].
     config.transform_layers = 5;
-    config.transform_width = 64;
+    for (int i = 0; i < 5; i++) config.transform_width[i] = 64;
     // A 3x3 convolution, then 2x2 ones, every second of which halves the map.
     config.energy = (energy_net){.conv = true,
                                  .layers = 5,
@@ -71,17 +72,27 @@ hgn_config hgn_config_original(void)
 
 // ---- shapes ----
 
-// Every decoder block doubles the map, so it is image / 2^blocks.
-int64_t hgn_map_size(const hgn_config *config)
+int64_t hgn_frame_size(const hgn_config *config)
 {
-    return config->image >> config->decoder_blocks;
+    return config->height * config->width * config->channels;
+}
+
+int64_t hgn_map_height(const hgn_config *config)
+{
+    return config->height >> config->decoder_blocks;
+}
+
+int64_t hgn_map_width(const hgn_config *config)
+{
+    return config->width >> config->decoder_blocks;
 }
 
 tensor_shape hgn_state_shape(const hgn_config *config, int64_t items)
 {
-    int64_t m = hgn_map_size(config), n = config->latent / 2;
-    return config->state_layout == HGN_STATE_MAP ? (tensor_shape){4, {items, m, m, n}}
-                                                 : (tensor_shape){2, {items, n}};
+    const int64_t n = config->latent / 2;
+    return config->state_layout == HGN_STATE_MAP
+               ? (tensor_shape){4, {items, hgn_map_height(config), hgn_map_width(config), n}}
+               : (tensor_shape){2, {items, n}};
 }
 
 tensor_shape hgn_decoder_input_shape(const hgn_config *config, int64_t items)
@@ -130,19 +141,17 @@ static plumb_status check_dynamics(const hgn_config *config)
 plumb_status hgn_config_check(const hgn_config *config)
 {
     int64_t divisor = INT64_C(1) << config->decoder_blocks;
-    if (config->image % divisor || config->image < divisor)
-        return fail(PLUMB_EVALUE,
-                    "images of %lld x %lld; %d decoder blocks need a multiple of %lld",
-                    (long long)config->image, (long long)config->image, config->decoder_blocks,
+    if (config->decoder_blocks < 1)
+        return fail(PLUMB_EVALUE, "frames of %lld x %lld; height and width must be even",
+                    (long long)config->height, (long long)config->width);
+    if (config->height % divisor || config->height < divisor || config->width % divisor ||
+        config->width < divisor)
+        return fail(PLUMB_EVALUE, "frames of %lld x %lld; %d decoder blocks need multiples of %lld",
+                    (long long)config->height, (long long)config->width, config->decoder_blocks,
                     (long long)divisor);
     if (config->latent < 2 || config->latent % 2)
         return fail(PLUMB_EVALUE, "latent %lld; q and p need an even number",
                     (long long)config->latent);
-    if (config->direction == HGN_FORWARD_BACKWARD && config->split != HGN_INCLUDE)
-        return fail(PLUMB_EVALUE,
-                    "split=%s; direction=forward_backward predicts the input frames too, which is "
-                    "split=include_inference",
-                    hgn_split_names[config->split]);
     if (config->direction == HGN_FORWARD_BACKWARD && config->window % 2 == 0)
         return fail(PLUMB_EVALUE,
                     "a window of %lld frames; direction=forward_backward needs an odd number",

@@ -6,7 +6,7 @@
 
 #include "models/latent_dynamics/energy.h"
 
-enum { HGN_MAX_BLOCKS = 6, HGN_MAX_DEPTH = 4 };
+enum { HGN_MAX_BLOCKS = 6, HGN_MAX_DEPTH = 4, HGN_MAX_TRANSFORM = 16 };
 
 /// Where the targets begin: overlap_by_one, no_overlap, include_inference.
 typedef enum hgn_split { HGN_OVERLAP, HGN_NO_OVERLAP, HGN_INCLUDE, HGN_SPLITS } hgn_split;
@@ -41,9 +41,9 @@ typedef struct hgn_block {
 } hgn_block;
 
 typedef struct hgn_config {
-    int64_t image, channels; ///< frames are (image, image, channels)
-    int64_t window;          ///< input frames of the encoder
-    int64_t targets;         ///< frames to predict, besides or after the window; see split
+    int64_t height, width, channels; ///< of a frame
+    int64_t window;                  ///< input frames of the encoder
+    int64_t targets;                 ///< frames to predict, besides or after the window; see split
     hgn_split split;
     hgn_direction direction;
     int64_t latent; ///< dimension of a state, q and p together; even
@@ -61,7 +61,7 @@ typedef struct hgn_config {
     hgn_block encoder[HGN_MAX_BLOCKS]; ///< the last layer of the last block has 2 latent channels
     activation encoder_act;
     int transform_layers; ///< between the posterior sample and the first state; 0: none
-    int64_t transform_width;
+    int64_t transform_width[HGN_MAX_TRANSFORM];
 
     hgn_dynamics dynamics;
     bool residual;                     ///< of a map: z -> z + f(z)
@@ -75,7 +75,10 @@ typedef struct hgn_config {
 
     hgn_decoder_kind decoder;
     int decoder_blocks;
-    int64_t decoder_width[HGN_MAX_BLOCKS], decoder_depth;
+    /// Layers of each block, the last layer of the last block, which gives the colours, not
+    /// counted; and their channels.
+    int decoder_depth[HGN_MAX_BLOCKS];
+    int64_t decoder_width[HGN_MAX_BLOCKS][HGN_MAX_DEPTH];
     int64_t decoder_input_channels; ///< channels of the map that q is projected to
     activation decoder_act;
     bool scale_output; ///< fixed parameters "frames.low" and "frames.range" scale decoded pixels
@@ -106,8 +109,11 @@ hgn_frame_plan hgn_frame_plan_make(const hgn_config *config);
 tensor_shape hgn_state_shape(const hgn_config *config, int64_t items);
 /// Shape of what the decoder takes: q, or its cosines and sines; and p with HGN_DECODE_STATE.
 tensor_shape hgn_decoder_input_shape(const hgn_config *config, int64_t items);
-/// Height and width of a state map.
-int64_t hgn_map_size(const hgn_config *config);
+/// Values of a frame.
+int64_t hgn_frame_size(const hgn_config *config);
+/// Height and width of a state map: those of a frame, halved by every block of the decoder.
+int64_t hgn_map_height(const hgn_config *config);
+int64_t hgn_map_width(const hgn_config *config);
 /// Whether it can be run backward in time.
 bool hgn_config_reversible(const hgn_config *config);
 /// The first frame of a video that it can predict.

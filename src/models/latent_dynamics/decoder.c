@@ -6,20 +6,25 @@
 #include <math.h>
 #include <stdio.h>
 
-// Coordinates of every pixel, from -1 to 1: (pixels, 2).
-static graph_node *pixel_coordinates(graph *g, int64_t size)
+// Pixel centres along one side, from -1 to 1: (size).
+static graph_node *side_coordinates(graph *g, int64_t size)
 {
     graph_node **x = ARENA_ALLOC(graph_memory(g), graph_node *, size);
     if (!x) return graph_error(g, PLUMB_EMEMORY);
     for (int64_t i = 0; i < size; i++)
         x[i] = op_constant(g, (double)(2 * i + 1) / (double)size - 1.0, &(tensor_shape){1, {1}});
-    graph_node *line = op_concat(g, x, (int)size, 0);
-    // Every pixel has (column, row): a line repeated down, and a line repeated across.
-    graph_node *column =
-        op_reshape(g, op_broadcast(g, line, 0, 1, &size), 2, (int64_t[]){size * size, 1});
-    graph_node *row =
-        op_reshape(g, op_broadcast(g, line, 1, 1, &size), 2, (int64_t[]){size * size, 1});
-    return op_concat(g, (graph_node *[]){column, row}, 2, 1);
+    return op_concat(g, x, (int)size, 0);
+}
+
+// Coordinates of every pixel, (column, row): (height * width, 2).
+static graph_node *pixel_coordinates(graph *g, int64_t height, int64_t width)
+{
+    const int64_t flat[] = {height * width, 1};
+    // A row of columns is repeated down, a column of rows is repeated across.
+    graph_node *column = op_broadcast(g, side_coordinates(g, width), 0, 1, &height);
+    graph_node *row = op_broadcast(g, side_coordinates(g, height), 1, 1, &width);
+    return op_concat(
+        g, (graph_node *[]){op_reshape(g, column, 2, flat), op_reshape(g, row, 2, flat)}, 2, 1);
 }
 
 // The colours of all pixels: a logistic function, and its range.
@@ -39,14 +44,16 @@ static graph_node *output_frames(network_builder *net, const hgn_config *config,
 static graph_node *decode_pixels(network_builder *net, const hgn_config *config, graph_node *q)
 {
     graph *g = net->g;
-    int64_t items = q->shape.size[0], pixels = config->image * config->image;
-    int64_t width = config->decoder_width[0], flat[] = {items * pixels, width};
-    graph_node *x = op_broadcast(
-        g, network_dense(net, "dec.coordinates", pixel_coordinates(g, config->image), width), 0, 1,
-        &items);
+    int64_t items = q->shape.size[0], pixels = config->height * config->width;
+    int64_t width = config->decoder_width[0][0], flat[] = {items * pixels, width};
+    graph_node *x =
+        op_broadcast(g,
+                     network_dense(net, "dec.coordinates",
+                                   pixel_coordinates(g, config->height, config->width), width),
+                     0, 1, &items);
     x = op_reshape(g, x, 2, flat);
     // Each layer adds a projection of the state to that of the pixel.
-    for (int i = 0; i < config->decoder_depth + 1; i++) {
+    for (int i = 0; i < config->decoder_depth[0] + 1; i++) {
         char name[64];
         snprintf(name, sizeof name, "dec.pixel%d", i);
         if (i) x = network_dense(net, name, x, width);
@@ -55,34 +62,36 @@ static graph_node *decode_pixels(network_builder *net, const hgn_config *config,
         x = network_activate(net, op_add(g, x, op_reshape(g, state, 2, flat)), config->decoder_act);
     }
     x = output_frames(net, config, network_dense(net, "dec.colour", x, config->channels));
-    return op_reshape(g, x, 4, (int64_t[]){items, config->image, config->image, config->channels});
+    return op_reshape(g, x, 4, (int64_t[]){items, config->height, config->width, config->channels});
 }
 
 static graph_node *decode_convolutions(network_builder *net, const hgn_config *config,
                                        graph_node *q)
 {
     graph *g = net->g;
-    int64_t m = hgn_map_size(config), items = q->shape.size[0];
+    int64_t height = hgn_map_height(config), width = hgn_map_width(config);
+    int64_t items = q->shape.size[0];
     int64_t start = config->decoder_input_channels;
     graph_node *x = q;
     // A vector is projected to a small map first.
     if (config->state_layout == HGN_STATE_VECTOR) {
-        x = network_dense(net, "dec.proj", q, m * m * start);
-        x = op_reshape(g, x, 4, (int64_t[]){items, m, m, start});
+        x = network_dense(net, "dec.proj", q, height * width * start);
+        x = op_reshape(g, x, 4, (int64_t[]){items, height, width, start});
     }
     // Two learnt channels that are the same for all states [Higgins21, code].
-    graph_node *h = network_param(net, "dec.start", 3, (int64_t[]){m, m, 2}, PARAM_INIT_VALUE, 1.0);
+    graph_node *h =
+        network_param(net, "dec.start", 3, (int64_t[]){height, width, 2}, PARAM_INIT_VALUE, 1.0);
     x = op_concat(g, (graph_node *[]){op_broadcast(g, h, 0, 1, &items), x}, 2, 3);
     // Each block doubles the map; the last layer gives the colours.
     for (int b = 0; b < config->decoder_blocks; b++) {
         bool last = b == config->decoder_blocks - 1;
-        for (int i = 0; i < config->decoder_depth + last; i++) {
+        for (int i = 0; i < config->decoder_depth[b] + last; i++) {
             char name[64];
-            bool end = last && i == config->decoder_depth;
-            int64_t width = end ? config->channels : config->decoder_width[b];
+            bool end = last && i == config->decoder_depth[b];
+            int64_t channels = end ? config->channels : config->decoder_width[b][i];
             snprintf(name, sizeof name, "dec.block%d.conv%d", b, i);
-            x = i ? network_conv(net, name, x, width, 3, 1, OP_SAME)
-                  : network_upconv(net, name, x, width);
+            x = i ? network_conv(net, name, x, channels, 3, 1, OP_SAME)
+                  : network_upconv(net, name, x, channels);
             x = end ? output_frames(net, config, x) : network_activate(net, x, config->decoder_act);
         }
     }
@@ -155,7 +164,7 @@ void hgn_decoder_set_range(const hgn_config *config, const params *layout, float
     char name[64] = "dec.colour.b";
     if (config->decoder == HGN_DECODER_CONVOLUTIONS)
         snprintf(name, sizeof name, "dec.block%d.conv%d.b", config->decoder_blocks - 1,
-                 (int)config->decoder_depth);
+                 config->decoder_depth[config->decoder_blocks - 1]);
     float *bias = params_value(layout, parameters, name);
     for (int64_t c = 0; c < config->channels; c++) {
         const double share = (channel_mean(videos, c) - low) / range;

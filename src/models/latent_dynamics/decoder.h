@@ -8,7 +8,7 @@
 
 /// Outputs of the decoder graph, in this order; the last two in training only.
 enum {
-    HGN_FRAMES,    ///< (count, image, image, channels)
+    HGN_FRAMES,    ///< (count, height, width, channels)
     HGN_L2,        ///< (count): squared error, summed over a frame
     HGN_DECODE_DQ, ///< gradient of the weighted error by the input
     HGN_DECODE_OUTPUTS
@@ -16,7 +16,7 @@ enum {
 typedef struct hgn_decoder_graph {
     network_builder net;
     graph_node *q;        ///< input, of hgn_decoder_input_shape(count)
-    graph_node *target;   ///< (count, image, image, channels); training only
+    graph_node *target;   ///< (count, height, width, channels); training only
     graph_node *weight;   ///< (count), of each frame's error; training only
     graph_node **outputs; ///< see above; in training then a gradient per leaf of the net
     int output_count;

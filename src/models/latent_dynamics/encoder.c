@@ -123,7 +123,7 @@ graph_node *hgn_latent_transform(network_builder *net, const hgn_config *config,
     for (int i = 0; i < config->transform_layers; i++) {
         char name[64];
         bool last = i == config->transform_layers - 1;
-        int64_t width = last ? config->latent : config->transform_width;
+        int64_t width = last ? config->latent : config->transform_width[i];
         snprintf(name, sizeof name, "transform.%s%d", map ? "conv" : "ff", i);
         z = map ? network_conv(net, name, z, width, 3, 1, OP_SAME)
                 : network_dense(net, name, z, width);
@@ -134,7 +134,7 @@ graph_node *hgn_latent_transform(network_builder *net, const hgn_config *config,
 
 void hgn_pack_window(float *out, const uint8_t *frames, const hgn_config *config, int64_t count)
 {
-    int64_t pixels = config->image * config->image, C = config->channels;
+    int64_t pixels = config->height * config->width, C = config->channels;
     for (int64_t t = 0; t < count; t++)
         for (int64_t i = 0; i < pixels; i++)
             for (int64_t k = 0; k < C; k++)

@@ -125,7 +125,7 @@ static void draw_item(const hgn_model *model, replica_data *r, int64_t b, int64_
 // Values of a frame.
 static double frame_size(const hgn_model *model)
 {
-    return (double)(model->config.image * model->config.image * model->config.channels);
+    return (double)hgn_frame_size(&model->config);
 }
 
 // D of the loss [Higgins21, code]: values of all targets.
@@ -328,16 +328,6 @@ static plumb_status name_terms(trainable_model *out, const hgn_curriculum *curri
     return PLUMB_OK;
 }
 
-// Frames must be square, and long enough for a clip of the last stage.
-static plumb_status check_videos(const hgn_model *model)
-{
-    const video_set *videos = model->videos;
-    if (videos->height != videos->width)
-        return fail(PLUMB_ESHAPE, "frames of %lld x %lld; HGN needs square ones",
-                    (long long)videos->height, (long long)videos->width);
-    return video_check_length(videos, hgn_frame_plan_make(&model->config).length);
-}
-
 // GECO's multiplier is softplus(lambda), 1 at the start.
 static plumb_status add_lambda(hgn_model *model)
 {
@@ -363,10 +353,9 @@ static void set_frame_statistics(hgn_model *model)
 static plumb_status init_model(hgn_model *model, arena *mem, trainable_model *out)
 {
     hgn_curriculum *curriculum = &model->curriculum;
-    plumb_status st = hgn_settings_config(&model->config, model->settings, model->videos->height,
-                                          model->videos->channels);
+    plumb_status st = hgn_settings_config(&model->config, model->settings, model->videos);
     if (!st) st = hgn_stages_read(&curriculum->stages, model->settings);
-    if (!st) st = check_videos(model);
+    if (!st) st = video_check_length(model->videos, hgn_frame_plan_make(&model->config).length);
     if (!st) st = model_build_shard(&model->shard, &model->training);
     if (st) return st;
     // The order matters: programs add parameters, the layout is complete after add_lambda().
@@ -444,7 +433,8 @@ plumb_status hgn_model_create(trainable_model *out, arena *mem, const hgn_settin
 int64_t hgn_model_clip_length(const hgn_settings *options)
 {
     hgn_config config;
-    if (hgn_settings_config(&config, options, 32, 3)) return 1;
+    const video_set frames = {.height = 32, .width = 32, .channels = 3};
+    if (hgn_settings_config(&config, options, &frames)) return 1;
     return hgn_frame_plan_make(&config).length;
 }
 

@@ -91,7 +91,7 @@ static plumb_status infer_video(void *context, int64_t item, int worker)
     const model_rollout_job *job = task->job;
     const hgn_config *config = task->config;
     program_instance *infer = model_workers_instance(&task->workers, worker, PROGRAM_INFER);
-    int64_t frame = config->image * config->image * config->channels, n = task->state_size;
+    int64_t frame = hgn_frame_size(config), n = task->state_size;
     int64_t first = job->backward ? job->steps - config->window : 0;
     const uint8_t *video =
         job->frames + item * (job->input_steps ? job->input_steps : job->steps) * frame;
@@ -177,7 +177,7 @@ static void decode_states(const rollout_task *task, program_instance *instance, 
                           float *frames)
 {
     int64_t n = task->state_size, steps = task->output_steps;
-    int64_t frame = task->config->image * task->config->image * task->config->channels;
+    int64_t frame = hgn_frame_size(task->config);
     float *input = instance_input(instance, task->decoder.q);
     for (int64_t t = 0; t < steps; t += DECODE_FRAMES) {
         int64_t count = steps - t < DECODE_FRAMES ? steps - t : DECODE_FRAMES;
@@ -214,7 +214,7 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
     const rollout_task *task = context;
     const model_rollout_job *job = task->job;
     const model_workers *workers = &task->workers;
-    int64_t frame = task->config->image * task->config->image * task->config->channels;
+    int64_t frame = hgn_frame_size(task->config);
     int64_t n = task->state_size, steps = task->output_steps;
     float *latent = job->latent + item * steps * 2 * n;
     if (job->frames) {

@@ -208,15 +208,14 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
 {
     network_builder *net = &r->net;
     graph *g = net->g;
-    int64_t L = config->latent, m = hgn_map_size(config), batch = spec->batch;
-    tensor_shape state = config->state_layout == HGN_STATE_MAP ? (tensor_shape){4, {batch, m, m, L}}
-                                                               : (tensor_shape){2, {batch, L}};
-    tensor_shape half = hgn_state_shape(config, batch);
+    int64_t L = config->latent, batch = spec->batch;
+    tensor_shape half = hgn_state_shape(config, batch), state = half;
     int last = state.rank - 1;
+    state.size[last] = L; // q and p
     // Inputs: frames of the window side by side as channels, noise, sign of time, pairs.
     r->frames = op_input(
         g, "frames", 0, 4,
-        (int64_t[]){batch, config->image, config->image, config->window * config->channels});
+        (int64_t[]){batch, config->height, config->width, config->window * config->channels});
     r->noise = input_like(g, "noise", 0, &state);
     if (config->direction == HGN_FORWARD_BACKWARD) r->sign = op_input(g, "sign", 0, 1, &batch);
     if (spec->masked) r->pair_mask = op_input(g, "pair_mask", 0, 2, (int64_t[]){batch, L / 2});

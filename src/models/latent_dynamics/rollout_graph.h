@@ -25,7 +25,7 @@ enum {
 };
 typedef struct hgn_rollout_graph {
     network_builder net;
-    graph_node *frames;    ///< input (batch, image, image, window * channels)
+    graph_node *frames;    ///< input (batch, height, width, window * channels)
     graph_node *noise;     ///< input of the state's shape, standard normal
     graph_node *sign;      ///< input (batch), +1 or -1; only with HGN_FORWARD_BACKWARD
     graph_node *pair_mask; ///< input (batch, pairs), 1 for pairs in use; NULL: all are

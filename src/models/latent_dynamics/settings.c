@@ -210,7 +210,8 @@ static void set_energy(hgn_config *config, const hgn_settings *options)
     *e = (energy_net){.conv = is_map,
                       .layers = (int)options->energy_layers + 1,
                       .act = (activation)options->energy_activation};
-    int64_t map = config->image >> config->decoder_blocks;
+    const int64_t height = hgn_map_height(config), width = hgn_map_width(config);
+    int64_t map = height < width ? height : width;
     for (int i = 0; i < e->layers; i++) {
         e->width[i] = options->energy_width;
         if (!is_map) continue;
@@ -224,12 +225,14 @@ static void set_energy(hgn_config *config, const hgn_settings *options)
     if (is_map) e->width[0] = (options->energy_width + 1) / 2;
 }
 
-plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, int64_t image,
-                                 int64_t channels)
+plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options,
+                                 const video_set *frames)
 {
-    // Most members are settings; the sizes of blocks follow from the image below.
-    hgn_config config = {.image = image,
-                         .channels = channels,
+    const int64_t side = frames->height < frames->width ? frames->height : frames->width;
+    // Most members are settings; the sizes of blocks follow from the frames below.
+    hgn_config config = {.height = frames->height,
+                         .width = frames->width,
+                         .channels = frames->channels,
                          .window = options->window,
                          .targets = options->targets,
                          .split = (hgn_split)options->split,
@@ -245,7 +248,6 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
                          .angular_positions = options->angular_positions,
                          .nested_pairs = options->nested_pairs,
                          .transform_layers = (int)options->transform_layers,
-                         .transform_width = options->transform_width,
                          .dynamics = options->dynamics,
                          .decoder_input = (hgn_decoder_input)options->decoder_input,
                          .residual = options->residual,
@@ -257,7 +259,6 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
                          .dt = options->dt,
                          .substeps = (int)options->substeps,
                          .decoder = (hgn_decoder_kind)options->decoder,
-                         .decoder_depth = 2,
                          .scale_output = options->output_range == 1,
                          .decoder_input_channels = options->decoder_input_channels,
                          .objective = (hgn_objective)options->objective,
@@ -268,18 +269,25 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
     if (options->dynamics >= HGN_FIELD) config.decoder_input = HGN_DECODE_STATE;
     const bool is_map = config.state_layout == HGN_STATE_MAP;
     const bool takes_state = config.decoder_input == HGN_DECODE_STATE;
-    // Blocks halve the image until it is 4 pixels wide, as 32 -> 4 in the paper.
-    while (image >> (config.decoder_blocks + 1) >= 4 && config.decoder_blocks < HGN_MAX_BLOCKS)
+    // Blocks halve the frames until the shorter side has 4 pixels, as 32 -> 4 in the paper, or a
+    // side is odd.
+    while ((!config.decoder_blocks || side >> (config.decoder_blocks + 1) >= 4) &&
+           config.decoder_blocks < HGN_MAX_BLOCKS && side >> (config.decoder_blocks + 1) >= 1 &&
+           ((frames->height | frames->width) >> config.decoder_blocks) % 2 == 0)
         config.decoder_blocks++;
+    for (int i = 0; i < config.transform_layers && i < HGN_MAX_TRANSFORM; i++)
+        config.transform_width[i] = options->transform_width;
     config.encoder_blocks = config.decoder_blocks;
     config.decoder_act = options->encoder_kernels == 1 ? ACT_LEAKY2 : ACT_LEAKY;
     for (int b = 0; b < config.decoder_blocks; b++) {
         int64_t width =
             options->decoder_halve_width ? options->decoder_width >> b : options->decoder_width;
         // At least 4 channels, unless fewer were asked for.
-        config.decoder_width[b] = width > 4                    ? width
-                                  : options->decoder_width < 4 ? options->decoder_width
-                                                               : 4;
+        const int64_t channels = width > 4                    ? width
+                                 : options->decoder_width < 4 ? options->decoder_width
+                                                              : 4;
+        config.decoder_depth[b] = 2;
+        for (int i = 0; i < 2; i++) config.decoder_width[b][i] = channels;
     }
     set_encoder(&config, options);
     set_energy(&config, options);
@@ -296,6 +304,11 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
                     options->angular_positions ? "angular_positions=on"
                     : takes_state              ? "decoder_input=state"
                                                : "decoder=pixels");
+    if (config.direction == HGN_FORWARD_BACKWARD && config.split != HGN_INCLUDE)
+        return fail(PLUMB_EVALUE,
+                    "split=%s; direction=forward_backward predicts the input frames too, which is "
+                    "split=include_inference",
+                    hgn_split_names[config.split]);
     plumb_status st = hgn_config_check(&config);
     if (!st) *out = config;
     return st;

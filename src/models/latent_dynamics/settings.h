@@ -55,9 +55,9 @@ extern const char *const hgn_plus_plus_cpu[],
 extern const char *const hgn_original_paper[], *const hgn_original_cpu[],
                                                    *const hgn_original_tiny[];
 
-/// The configuration for images of this size. Fails with PLUMB_EVALUE if settings do not fit
-/// together.
-plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, int64_t image,
-                                 int64_t channels);
+/// The configuration for frames of the shape of `frames`, of which only height, width and channels
+/// are used. Fails with PLUMB_EVALUE if settings do not fit together.
+plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options,
+                                 const video_set *frames);
 
 #endif

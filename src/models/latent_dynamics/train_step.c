@@ -116,7 +116,7 @@ static void set_frames(hgn_replica *r, const hgn_item *items)
 {
     const hgn_step *step = r->step;
     const hgn_config *config = &step->config;
-    int64_t frame = config->image * config->image * config->channels, B = step->spec.batch;
+    int64_t frame = hgn_frame_size(config), B = step->spec.batch;
     float *frames = instance_input(r->rollout, step->rollout.frames);
     for (int64_t t = 0; t < step->rollout.times; t++)
         for (int64_t b = 0; b < B; b++)
@@ -130,7 +130,7 @@ static void set_window(hgn_replica *r, const hgn_item *items)
     const hgn_step *step = r->step;
     const hgn_config *config = &step->config;
     const hgn_rollout_graph *rollout = &step->rollout;
-    int64_t frame = config->image * config->image * config->channels;
+    int64_t frame = hgn_frame_size(config);
     int64_t window = frame * config->window, pairs = config->latent / 2, n = 2 * step->state_size;
     float *frames = instance_input(r->rollout, rollout->frames);
     float *noise = instance_input(r->rollout, rollout->noise);
@@ -153,7 +153,7 @@ static const uint8_t *target_frame(const hgn_step *step, const hgn_item *item, i
     const hgn_config *config = &step->config;
     int64_t t = step->frames.first_target + time;
     if (item->backward) t = step->frames.length - 1 - t;
-    return item->clip + t * config->image * config->image * config->channels;
+    return item->clip + t * hgn_frame_size(config);
 }
 
 // ---- the step ----
@@ -165,7 +165,7 @@ static void decode_microbatch(hgn_replica *r, const hgn_item *items, int64_t fir
 {
     const hgn_step *step = r->step;
     int64_t n = step->decoder_size, B = step->spec.batch, decoded = step->spec.decoded;
-    int64_t frame = step->config.image * step->config.image * step->config.channels;
+    int64_t frame = hgn_frame_size(&step->config);
     const float *states = instance_output(r->rollout, HGN_DECODER_INPUT); // (times, batch, n)
     float *q = instance_input(r->decoder, step->decoder.q);
     float *target = instance_input(r->decoder, step->decoder.target);

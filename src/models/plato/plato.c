@@ -8,8 +8,9 @@
 
 plumb_status plato_check(const plato_config *config)
 {
-    if (config->height % 16 || config->width % 16 || config->height < 16 || config->width < 16)
-        return fail(PLUMB_ESHAPE, "frames of %lld x %lld; PLATO needs multiples of 16",
+    // Strides of 2 with padding take any size. Coordinates go from -1 to 1, so a side has two ends.
+    if (config->height < 2 || config->width < 2)
+        return fail(PLUMB_ESHAPE, "frames of %lld x %lld; PLATO needs 2 x 2 or more",
                     (long long)config->height, (long long)config->width);
     if (config->clip_length < 2)
         return fail(PLUMB_EVALUE, "clip_length=%lld; a clip has at least 2 frames",

@@ -13,7 +13,7 @@
 enum { PLATO_BLOCKS = 4 };
 
 typedef struct plato_config {
-    int64_t height, width;                  ///< of a frame, multiples of 16; 3 channels
+    int64_t height, width;                  ///< of a frame, 2 or more; 3 channels
     int64_t slots;                          ///< objects, the background included
     int64_t code_size;                      ///< dimension of the code of an object
     int64_t encoder_channels[PLATO_BLOCKS]; ///< of its convolutions
