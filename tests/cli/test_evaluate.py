@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """plumb evaluate as a user runs it, on a run that has learnt nothing yet: what it measures, and on what."""
 import json
+import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +61,18 @@ def test_results_json_holds_the_same_numbers(run):
 
 def test_threads_change_no_number(run, got):
     assert numbers(plumb.answer(run, *QUICK, "--threads", 1)) == numbers(got)
+
+
+def test_one_thread_is_one_thread_in_every_measure(run):
+    process = subprocess.Popen(plumb.command(run, *QUICK, "--threads", 1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    most = 0
+    while process.poll() is None:
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+        except OSError:  # it has just ended
+            continue
+        most = max(most, *map(int, re.findall(r"Threads:\s*(\d+)", status) or [0]))
+    assert process.returncode == 0 and most <= 1
 
 
 def test_a_required_bar_that_is_not_met_exits_3(run):

@@ -4,6 +4,7 @@ import json
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from paths import SANITIZE, SOURCE
@@ -42,6 +43,19 @@ def test_the_samples_get_the_known_verdicts_on_a_page_without_addresses(page):
     assert verdicts(page) == ["yes", "no", "no"]
     text = page.read_text()
     assert not re.search(r'(src|href)="?(https?:|//)', text) and "@import" not in text
+
+
+def test_momenta_of_a_lagrangian_model_are_used(page, tmp_path):
+    # Mass 1 + 3 q^2: (q, p) is the true phase space, (q, v) with v = p / mass is not, and the latents hold (q, v).
+    rng = np.random.default_rng(2)
+    radius, phase = rng.uniform(0.5, 1.5, (2, 100, 1))
+    t = 0.1 * np.arange(60)
+    q, p = radius * np.cos(t + phase), -radius * np.sin(t + phase)
+    arrays = {"latent": np.stack([q, p / (1 + 3 * q ** 2)], -1), "truth": np.stack([q, p], -1)}
+    np.savez(tmp_path / "velocities.npz", **arrays)
+    np.savez(tmp_path / "momenta.npz", **arrays, momenta=p[..., None])
+    report.run(tmp_path / "velocities.npz", tmp_path / "momenta.npz", "--out", page)
+    assert verdicts(page) == ["no", "yes"]
 
 
 def test_the_same_input_gives_the_same_page(page, tmp_path):
