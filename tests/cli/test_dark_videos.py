@@ -55,6 +55,14 @@ def test_nothing_changes_on_grey(dots, tmp_path):
     assert wide["loss"] == unit["loss"] and wide["input_dependence"] == unit["input_dependence"]
 
 
+@pytest.mark.parametrize("world", ["rock-paper-scissors", "matching-pennies"])  # the darkest
+def test_nothing_changes_for_worlds(world, tmp_path):
+    def loss(how):
+        return plumb.answer("hgn++", "--world", world, "--preset", "tiny", "--steps", 3, "--set", f"output_range={how}", "--out",
+                            tmp_path / how)["loss"]
+    assert loss("unit") == loss("by_videos")
+
+
 def test_a_resumed_run_and_an_evaluated_one_have_the_range_of_their_weights(dots, tmp_path):
     run = tmp_path / "run"
     constant = ("--set", "decay=constant", "--set", "nested_pairs=off")

@@ -137,26 +137,38 @@ plumb_status hgn_decoder_build(hgn_decoder_graph *out, params *layout, const hgn
 
 // ---- initial values ----
 
-// Mean of a channel over all pixels of all videos, 0 to 1.
-static double channel_mean(const video_set *videos, int64_t channel)
+// What the pixels of a channel are, over all videos.
+typedef struct channel_statistics {
+    double mean;      // 0 to 1
+    double saturated; // share of pixels that are black or white, within 0.05
+} channel_statistics;
+
+static channel_statistics count_pixels(const video_set *videos, int64_t channel)
 {
     const int64_t pixels = videos->count * videos->steps * videos->height * videos->width;
-    int64_t sum = 0;
-    for (int64_t i = 0; i < pixels; i++) sum += videos->frames[i * videos->channels + channel];
-    return (double)sum / (255.0 * (double)pixels);
+    const uint8_t near = 12; // 0.05 of 255
+    int64_t sum = 0, saturated = 0;
+    for (int64_t i = 0; i < pixels; i++) {
+        const uint8_t value = videos->frames[i * videos->channels + channel];
+        sum += value;
+        saturated += value <= near || value >= 255 - near;
+    }
+    return (channel_statistics){(double)sum / (255.0 * (double)pixels),
+                                (double)saturated / (double)pixels};
 }
 
 // Pixels are a logistic function. Where nearly all of them are black, all layers learn to make
 // frames darker, within 30 steps, and go too far: the function is 0 to the last bit, its slope too,
-// and nothing is learnt any more. With a wider range black and white have a slope like grey. Videos
-// of mean 0.15 ended so, those of 0.25 did not; between 0.2 and 0.8 nothing changes.
+// and nothing is learnt any more. With a wider range black and white have a slope like grey. A disc
+// on black that covers 15 % of the frame ended so, one of 25 % did not. Frames without such a
+// background, as those of all worlds, keep the range 0 to 1: less than half of them is saturated.
 void hgn_decoder_set_range(const hgn_config *config, const params *layout, float *parameters,
                            const video_set *videos)
 {
-    const double dark = 0.2, low = -0.5, range = 2.0;
+    const double most = 0.6, low = -0.5, range = 2.0;
     bool wide = false;
     for (int64_t c = 0; c < config->channels && !wide; c++)
-        wide = fabs(channel_mean(videos, c) - 0.5) > 0.5 - dark;
+        wide = count_pixels(videos, c).saturated > most;
     if (!wide) return;
     *params_value(layout, parameters, "frames.low") = (float)low;
     *params_value(layout, parameters, "frames.range") = (float)range;
@@ -167,7 +179,7 @@ void hgn_decoder_set_range(const hgn_config *config, const params *layout, float
                  config->decoder_depth[config->decoder_blocks - 1]);
     float *bias = params_value(layout, parameters, name);
     for (int64_t c = 0; c < config->channels; c++) {
-        const double share = (channel_mean(videos, c) - low) / range;
+        const double share = (count_pixels(videos, c).mean - low) / range;
         bias[c] = (float)log(share / (1.0 - share));
     }
 }

@@ -26,8 +26,8 @@ typedef struct hgn_decoder_graph {
 plumb_status hgn_decoder_build(hgn_decoder_graph *out, params *layout, const hgn_config *config,
                                int64_t count, bool train);
 
-/// With config->scale_output: if the videos are dark or bright, sets the range of decoded pixels so
-/// that black and white are well inside, and the bias so that frames begin with the mean colour.
+/// With config->scale_output: if most pixels are black or white, sets the range of decoded pixels
+/// so that black and white are well inside, and the bias so that frames begin with the mean colour.
 void hgn_decoder_set_range(const hgn_config *config, const params *layout, float *parameters,
                            const video_set *videos);
 

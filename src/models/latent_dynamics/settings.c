@@ -79,7 +79,7 @@ const setting_spec hgn_setting_specs[] = {
     {{"decoder_input_channels", OPTION_INT64, AT(decoder_input_channels), NULL, 1, 4096,
       "channels of the map that q is projected to", NULL}, {"16", "8", "2"}, SETTING_FIXED},
     {{"output_range", OPTION_ENUM, AT(output_range), output_ranges, 0, 0,
-      "range of decoded pixels: 0 to 1, or wider if the videos are dark or bright, so that black and white can be learnt", NULL}, {"unit", "by_videos", "unit"}, SETTING_ADDED_LATER},
+      "range of decoded pixels: 0 to 1, or wider if most pixels of the videos are black or white", NULL}, {"unit", "by_videos", "unit"}, SETTING_ADDED_LATER},
     {{"objective", OPTION_ENUM, AT(objective), objectives, 0, 0,
       "loss function: ELBO, GECO, or mean squared error", NULL}, {"elbo"}, SETTING_FIXED},
     {{"beta", OPTION_DOUBLE, AT(beta), NULL, 0, 1e9,
