@@ -186,6 +186,7 @@ typedef struct plumb_symetric {
     void *memory;                        ///< Private.
     plumb_symetric_method method;        ///< The method used.
     plumb_symetric_training training;    ///< Zeros unless the method is a network.
+    const void *maps;                    ///< Private: what plumb_symetric_predict() uses.
 } plumb_symetric;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_symetric_defaults() calls it.
@@ -210,6 +211,13 @@ static inline plumb_symetric_options plumb_symetric_defaults(void)
 PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *result, const plumb_array *latent,
                                               const plumb_array *variance, const plumb_array *truth,
                                               const plumb_symetric_options *options);
+
+/// Reads the true state off latents by the map F that the measure found: out (trajectories, steps,
+/// 2n) from latent (trajectories, steps, 2m), any trajectories of the same model. `fit` is the
+/// index of the fit, 0 to batch_count - 1. Fails with PLUMB_EVALUE if there is no such fit or the
+/// method is a network, PLUMB_ESHAPE if the latents do not fit the map.
+PLUMB_API plumb_status plumb_symetric_predict(double *out, const plumb_symetric *result,
+                                              int64_t fit, const plumb_array *latent);
 
 /// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_symetric_clear(plumb_symetric *result);

@@ -26,7 +26,7 @@ STRUCTS = {
         "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
         "r2_heldout_ci:interval latents:q latents_used:q* informative:q items:p batches:p batch_count:q mode:i "
-        "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
+        "seconds:d input_hash:B33 memory:p method:i training:symetric_training maps:p",
     "kappa":
         "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d r2_nearest:d "
         "c:d form_error:d form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "

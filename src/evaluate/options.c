@@ -61,6 +61,9 @@ static const option_spec rollout_specs[] = {
      .help = "take the last frames as input and predict the earlier ones"},
     {MEMBER(threads), .kind = OPTION_INT, .low = 0, .high = PARALLEL_MAX_THREADS,
      .help = "0: all cores; does not affect the result"},
+    {MEMBER(measured), .kind = OPTION_BOOL,
+     .help = "the trajectories on which plumb evaluate measures R2, Sym and kappa (100 of 60 steps "
+             "by its defaults): latents and states, no frames"},
     {0},
 };
 #undef MEMBER

@@ -45,30 +45,36 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
     return st;
 }
 
-// Writes all arrays that exist; the first five always do.
+// Writes all arrays that exist; the first three always do.
 static plumb_status write_rollout(const char *path, trained_model *trained, test_videos *test,
                                   const rollout_arrays *rollout, float *traversal)
 {
     const video_set *videos = &test->videos;
     const int64_t m = trained->model.dynamics->latents, n = videos->count, steps = rollout->steps;
     const size_t frame = (size_t)(videos->height * videos->width * videos->channels);
-    int64_t count = 5;
+    const int64_t first = trained->model.dynamics->first_step;
+    int64_t count = 3;
     // The truth starts at the first step that the model predicts.
-    model_rollout_drop_states(test, trained, videos->steps);
-    model_rollout_drop_first((void *)videos->frames, n, videos->steps, frame,
-                             trained->model.dynamics->first_step);
+    model_rollout_drop_states(test, trained, steps + first);
     plumb_named_array arrays[] = {
         {"latent", plumb_array_view(rollout->latent, PLUMB_FLOAT32, 3, (int64_t[]){n, steps, m})},
         {"truth",
          plumb_array_view(test->state, PLUMB_FLOAT64, 3, (int64_t[]){n, steps, test->state_dims})},
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
-        {"frames", model_rollout_frames((void *)videos->frames, PLUMB_UINT8, videos, steps)},
-        {"prediction", model_rollout_frames(rollout->prediction, PLUMB_FLOAT32, videos, steps)},
-        // Places for momenta, traversal and canonical.
+        // Places for frames, prediction, momenta, traversal and canonical.
+        {0},
+        {0},
         {0},
         {0},
         {0},
     };
+    if (rollout->prediction) {
+        model_rollout_drop_first((void *)videos->frames, n, videos->steps, frame, first);
+        arrays[count++] = (plumb_named_array){
+            "frames", model_rollout_frames((void *)videos->frames, PLUMB_UINT8, videos, steps)};
+        arrays[count++] = (plumb_named_array){
+            "prediction", model_rollout_frames(rollout->prediction, PLUMB_FLOAT32, videos, steps)};
+    }
     if (rollout->momenta)
         arrays[count++] =
             (plumb_named_array){"momenta", plumb_array_view(rollout->momenta, PLUMB_FLOAT32, 3,
@@ -94,31 +100,41 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_rollout_options");
     if (!st) st = options_check_ranges(&rollout_option_table, &opt);
     if (st) return st;
+    if (opt.measured && opt.backward)
+        return fail(PLUMB_EVALUE, "measured trajectories are not rolled out backward");
     const int threads = opt.threads ? opt.threads : parallel_threads();
-    const test_videos_request wanted = {.world = opt.world,
-                                        .data = opt.data,
-                                        .first = opt.first,
-                                        .use = TEST_VIDEOS_FORECAST,
-                                        .count = opt.count,
-                                        .steps = opt.steps,
-                                        .steps_option = "steps",
-                                        .rendered_steps = opt.steps,
-                                        .canonical = true,
-                                        .threads = threads};
+    test_videos_request wanted = {.world = opt.world,
+                                  .data = opt.data,
+                                  .first = opt.first,
+                                  .use = opt.measured ? TEST_VIDEOS_MEASURE : TEST_VIDEOS_FORECAST,
+                                  .count = opt.count,
+                                  .steps = opt.steps,
+                                  .steps_option = "steps",
+                                  .rendered_steps = opt.steps,
+                                  .canonical = true,
+                                  .threads = threads};
     trained_model trained;
     test_videos test;
     rollout_arrays rollout;
     float *traversal = NULL;
     st = trained_model_open_dynamics(&trained, run, opt.data);
+    if (!st && opt.measured) {
+        // As plumb evaluate: latents need the input frames only, and the first steps do not count.
+        const model_dynamics *dynamics = trained.model.dynamics;
+        wanted.steps += dynamics->first_step;
+        if (wanted.steps < dynamics->window) wanted.steps = dynamics->window;
+        wanted.rendered_steps = dynamics->window;
+    }
     if (!st) st = test_videos_get(&test, &trained, &wanted);
     if (!st) {
-        const rollout_request request = {.steps = test.videos.steps,
+        const rollout_request request = {.steps = opt.measured ? wanted.steps : test.videos.steps,
                                          .backward = opt.backward,
-                                         .decode_frames = true,
+                                         .decode_frames = !opt.measured,
                                          .threads = threads};
         st = model_rollout_run(&rollout, &trained, &test.videos, &request);
     }
-    if (!st) st = make_traversal(&traversal, &trained, &test.videos, &rollout, threads);
+    if (!st && !opt.measured)
+        st = make_traversal(&traversal, &trained, &test.videos, &rollout, threads);
     if (!st) st = write_rollout(path, &trained, &test, &rollout, traversal);
     trained_model_close(&trained);
     return st;

@@ -22,6 +22,7 @@
 #include "plumb/rollout.h"
 #include "plumb/surprise.h"
 #include "report/options.h"
+#include "report/state_readout.h"
 
 // MAX_DEPTH limits how far directories are searched for runs.
 enum { PATH_SIZE = 4096, MAX_DEPTH = 3 };
@@ -92,28 +93,37 @@ static const plumb_array *find_array(const plumb_named_array *arrays, int64_t co
     return NULL;
 }
 
-// Measures SyMetric and kappa, if the arrays for them exist.
+// The arrays of a phase space; `latent` or `truth` is NULL if there is none.
+static plumb_phase_space_input find_phase_space(const plumb_named_array *arrays, int64_t count)
+{
+    return (plumb_phase_space_input){.size = sizeof(plumb_phase_space_input),
+                                     .latent = find_array(arrays, count, "latent", 3),
+                                     .variance = find_array(arrays, count, "variance", 0),
+                                     .momenta = find_array(arrays, count, "momenta", 3),
+                                     .truth = find_array(arrays, count, "truth", 3),
+                                     .canonical = find_array(arrays, count, "canonical", 3)};
+}
+
+// Measures SyMetric and kappa, if the arrays for them exist. The map of SyMetric is kept for the
+// figures.
 static plumb_status measure_phase_space(plumb_report *report, const char *name,
                                         const plumb_named_array *arrays, int64_t count, int threads)
 {
     plumb_phase_space result;
     plumb_phase_space_options options = plumb_phase_space_defaults();
     options.threads = threads;
-    const plumb_array *latent = find_array(arrays, count, "latent", 3),
-                      *truth = find_array(arrays, count, "truth", 3);
-    if (!latent || !truth) return PLUMB_OK;
-    const plumb_phase_space_input in = {.size = sizeof in,
-                                        .latent = latent,
-                                        .variance = find_array(arrays, count, "variance", 0),
-                                        .momenta = find_array(arrays, count, "momenta", 3),
-                                        .truth = truth,
-                                        .canonical = find_array(arrays, count, "canonical", 3)};
-    const plumb_status st = plumb_phase_space_measure(&result, &in, &options);
+    const plumb_phase_space_input in = find_phase_space(arrays, count);
+    if (!in.latent || !in.truth) return PLUMB_OK;
+    plumb_status st = plumb_phase_space_measure(&result, &in, &options);
     if (st) return st;
     plumb_record *record = plumb_record_create();
     if (record) plumb_phase_space_record(record, &result, &options);
+    st = add_and_free_record(report, name, record);
+    report_model *model = st ? NULL : report_model_find(report, name);
+    if (!st)
+        st = model ? state_readout_set(model, &report->mem, &result.polynomial) : PLUMB_EMEMORY;
     plumb_phase_space_clear(&result);
-    return add_and_free_record(report, name, record);
+    return st;
 }
 
 // Measures MSE and VPT, if the arrays for them exist.
@@ -171,12 +181,35 @@ static plumb_status measure_surprise(plumb_report *report, const char *name,
         const plumb_named_array moments = {
             "surprise", plumb_array_view((void *)result.frame_surprise, PLUMB_FLOAT64, 3,
                                          (int64_t[]){result.tested, 4, result.frames})};
-        st = plumb_report_add_arrays(report, name, &moments, 1);
+        st = report_model_add_arrays(report, name, &moments, 1);
     }
     plumb_surprise_clear(&result);
     if (!st) return add_and_free_record(report, name, record);
     plumb_record_free(record);
     return st;
+}
+
+// The latents of a Lagrangian model are (q, v). Where the file has its momenta, they replace v, and
+// their own array is no longer needed: a phase space is (q, p), for measures and figures alike.
+static plumb_status join_momenta(plumb_named_array *arrays, int64_t count, arena *mem)
+{
+    plumb_array *latent = (plumb_array *)find_array(arrays, count, "latent", 3);
+    const plumb_array *momenta = find_array(arrays, count, "momenta", 3);
+    // Another shape is left to the measure, whose message names it.
+    if (!latent || !momenta || momenta->shape[0] != latent->shape[0] ||
+        momenta->shape[1] != latent->shape[1] || 2 * momenta->shape[2] != latent->shape[2])
+        return PLUMB_OK;
+    const int64_t rows = latent->shape[0] * latent->shape[1], m = momenta->shape[2];
+    double *joined = ARENA_ALLOC(mem, double, rows * 2 * m);
+    if (!joined) return PLUMB_EMEMORY;
+    plumb_array_to_double(joined, latent, 0, rows * 2 * m);
+    for (int64_t i = 0; i < rows; i++)
+        plumb_array_to_double(joined + i * 2 * m + m, momenta, i * m, m);
+    *latent = plumb_array_view(joined, PLUMB_FLOAT64, 3,
+                               (int64_t[]){latent->shape[0], latent->shape[1], 2 * m});
+    for (int64_t i = 0; i < count; i++)
+        if (&arrays[i].array == momenta) arrays[i].name = "momenta that are in latent";
+    return PLUMB_OK;
 }
 
 // Reads all arrays of a file. They get the last part of their names.
@@ -194,7 +227,7 @@ static plumb_status read_arrays(plumb_named_array **out, int64_t *count, arena *
     }
     *out = arrays;
     *count = n;
-    return st;
+    return st ? st : join_momenta(arrays, n, mem);
 }
 
 // Adds the arrays of a file; with `measure`, also what all measures that apply to them find.
@@ -214,10 +247,11 @@ static plumb_status add_arrays(plumb_report *report, const char *name, const cha
         st =
             fail(PLUMB_EFILE,
                  "%s: has neither latent and truth, nor frames and prediction, nor surprise", path);
+    // The latents come first, so that the map of SyMetric can be applied to them.
+    if (!st) st = report_model_add_arrays(report, name, arrays, count);
     if (!st && measure) st = measure_phase_space(report, name, arrays, count, threads);
     if (!st && measure) st = measure_forecast(report, name, arrays, count, threads);
     if (!st && measure) st = measure_surprise(report, name, arrays, count, threads);
-    if (!st) st = plumb_report_add_arrays(report, name, arrays, count);
     plumb_file_close(file);
     arena_clear(&mem);
     return st;
@@ -253,7 +287,7 @@ static plumb_status add_log(plumb_report *report, const char *name, char *text, 
     }
     const plumb_named_array arrays[] = {{"step", plumb_array_view(step, PLUMB_FLOAT64, 1, &n)},
                                         {"loss", plumb_array_view(loss, PLUMB_FLOAT64, 1, &n)}};
-    return n ? plumb_report_add_arrays(report, name, arrays, 2) : PLUMB_OK;
+    return n ? report_model_add_arrays(report, name, arrays, 2) : PLUMB_OK;
 }
 
 // Number of frames of the forecast in results.json; 0 if it has none.
@@ -267,26 +301,86 @@ static int64_t find_forecast_steps(const char *results)
                : 0;
 }
 
-// Rolls out a run into a temporary file and adds its arrays.
-static plumb_status add_rollout(plumb_report *report, const char *name, const char *run,
-                                const char *results, const plumb_report_options *options)
+// Creates an empty temporary file, whose name ends in .npz.
+static plumb_status create_temporary(char path[PATH_SIZE])
 {
     const char *place = getenv("TMPDIR");
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/plumb-report-XXXXXX.npz", place && *place ? place : "/tmp");
+    snprintf(path, PATH_SIZE, "%s/plumb-report-XXXXXX.npz", place && *place ? place : "/tmp");
     // mkstemps() keeps the suffix of four characters, which sets the format of the file.
     const int fd = mkstemps(path, 4);
     if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be created", path);
     close(fd);
+    return PLUMB_OK;
+}
+
+// Fits the map of SyMetric to the arrays of a file and applies it to the latents of the model.
+static plumb_status read_states_off(report_model *model, arena *keep, const char *path, int threads)
+{
+    arena mem = {0};
+    plumb_file *file = NULL;
+    plumb_named_array *arrays = NULL;
+    int64_t count = 0;
+    plumb_symetric measured;
+    plumb_symetric_options options = plumb_symetric_defaults();
+    options.resamples = 0;
+    options.threads = threads;
+    plumb_status st = plumb_file_open(&file, path);
+    if (!st) st = read_arrays(&arrays, &count, &mem, file);
+    if (!st) {
+        const plumb_phase_space_input in = find_phase_space(arrays, count);
+        st = plumb_symetric_measure(&measured, in.latent, in.variance, in.truth, &options);
+    }
+    if (!st) {
+        st = state_readout_set(model, keep, &measured);
+        plumb_symetric_clear(&measured);
+    }
+    plumb_file_close(file);
+    arena_clear(&mem);
+    return st;
+}
+
+// Adds the states that the map of SyMetric reads off the latents of a run. The map is fitted as
+// plumb evaluate fits it: to short trajectories, of which none is shown.
+static plumb_status add_readout(plumb_report *report, const char *name, const char *run,
+                                int threads)
+{
+    char path[PATH_SIZE];
+    report_model *model = report_model_find(report, name);
+    if (!model) return PLUMB_EMEMORY;
+    if (!model->latent || !model->truth) return PLUMB_OK;
+    const double trajectories = json_tree_double(model->measure, "trajectories"),
+                 steps = json_tree_double(model->measure, "steps");
+    plumb_rollout_options rollout = plumb_rollout_defaults();
+    rollout.measured = true;
+    // Those of the evaluation, within limits that keep a page fast.
+    rollout.count = trajectories >= 2 && trajectories <= 1000 ? (int64_t)trajectories : 100;
+    rollout.steps = steps >= 2 && steps <= 1000 ? (int64_t)steps : 60;
+    rollout.threads = threads;
+    plumb_status st = create_temporary(path);
+    if (st) return st;
+    st = plumb_rollout_save(path, run, &rollout);
+    if (!st) st = read_states_off(model, &report->mem, path, threads);
+    unlink(path);
+    // Undefined, as for a truth that never changes: the figures that need it are left out.
+    return st == PLUMB_ENUMERIC ? PLUMB_OK : st;
+}
+
+// Rolls out a run into a temporary file and adds its arrays.
+static plumb_status add_rollout(plumb_report *report, const char *name, const char *run,
+                                const char *results, const plumb_report_options *options)
+{
+    char path[PATH_SIZE];
+    plumb_status st = create_temporary(path);
+    if (st) return st;
     plumb_rollout_options rollout = plumb_rollout_defaults();
     const int64_t forecast_steps = find_forecast_steps(results);
     rollout.count = options->videos > 2 ? options->videos : 2;
     rollout.steps = options->steps ? options->steps : forecast_steps ? forecast_steps : 1000;
     rollout.threads = options->threads;
-    plumb_status st = plumb_rollout_save(path, run, &rollout);
+    st = plumb_rollout_save(path, run, &rollout);
     if (!st) st = add_arrays(report, name, path, false, options->threads);
     unlink(path);
-    return st;
+    return st ? st : add_readout(report, name, run, options->threads);
 }
 
 // Adds a run: its config, its results, its log and a rollout.

@@ -11,7 +11,7 @@
 #include "plot/axes.h"
 #include "report/report_model.h"
 
-enum { FRAMES = 10, LABEL = 84, GAP = 5, MAX_LATENTS = 8, LEFT = 70, PANEL_HEIGHT = 190 };
+enum { FRAMES = 10, LABEL = 84, GAP = 5, MAX_LATENTS = 32, LEFT = 70, PANEL_HEIGHT = 190 };
 
 // Whole pixels of the figure per pixel of a frame, at least 1.
 static int get_scale(const report_video *video, double width)
@@ -164,13 +164,38 @@ const figure figure_error = {
 
 // ---- frames with one latent changed ----
 
-// Informative latents, or all if the latents are unknown.
+// Informative latents, or all if the latents are unknown. `which` has the first MAX_LATENTS of
+// them.
 static int64_t list_latents(int64_t which[MAX_LATENTS], const report_model *model)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < model->traversal.items && n < MAX_LATENTS; i++)
-        if (i >= model->latents || report_model_is_informative(model, i)) which[n++] = i;
+    for (int64_t i = 0; i < model->traversal.items; i++)
+        if (i >= model->latents || report_model_is_informative(model, i)) {
+            if (n < MAX_LATENTS) which[n] = i;
+            n++;
+        }
     return n;
+}
+
+// Columns of frames in lines of as many as fit.
+typedef struct traversal_layout {
+    int64_t latents, shown, columns;
+    int scale;
+    double frame, step, line; // height of a frame, width of a column, height of a line
+} traversal_layout;
+
+static traversal_layout arrange_traversal(int64_t which[MAX_LATENTS], const report_model *model)
+{
+    const report_video *video = &model->traversal;
+    traversal_layout layout = {.latents = list_latents(which, model),
+                               .scale = get_scale(video, 84)};
+    layout.shown = layout.latents < MAX_LATENTS ? layout.latents : MAX_LATENTS;
+    layout.step = (double)(video->width * layout.scale) + GAP + 4;
+    layout.frame = (double)(video->height * layout.scale) + GAP;
+    layout.line = 3 * layout.frame + 34;
+    layout.columns = (int64_t)((FIGURE_WIDTH - LABEL) / layout.step);
+    if (layout.columns < 1) layout.columns = 1;
+    return layout;
 }
 
 // 0 if the model was not decoded with changed latents.
@@ -178,38 +203,44 @@ static double get_traversal_height(const plumb_report *report, const report_mode
 {
     (void)report;
     int64_t which[MAX_LATENTS];
-    const report_video *video = &model->traversal;
-    if (!video->rgb || !list_latents(which, model)) return 0;
-    return 3 * ((double)(video->height * get_scale(video, 84)) + GAP) + 44;
+    if (!model->traversal.rgb) return 0;
+    const traversal_layout layout = arrange_traversal(which, model);
+    if (!layout.shown) return 0;
+    const int64_t lines = (layout.shown + layout.columns - 1) / layout.columns;
+    return (double)lines * layout.line + 10 + (layout.shown < layout.latents ? 22 : 0);
 }
 
 // One column per latent, one row per value.
 static plumb_status draw_traversal(drawing *canvas, arena *mem, const plumb_report *report,
                                    const report_model *model)
 {
-    (void)report;
     static const char *const values[] = {"-2", "0", "2"};
     const report_video *video = &model->traversal;
-    const int scale = get_scale(video, 84);
     int64_t which[MAX_LATENTS];
-    const int64_t count = list_latents(which, model);
+    const traversal_layout layout = arrange_traversal(which, model);
     uint8_t *a = arena_alloc(mem, video->height * video->width, 3);
+    char label[48];
     if (!a) return PLUMB_EMEMORY;
-    const double row_height = (double)(video->height * scale) + GAP,
-                 step = (double)(video->width * scale);
-    for (int64_t i = 0; i < count; i++) {
-        const double x = LABEL + (double)i * (step + GAP + 4);
-        char label[32];
+    for (int64_t i = 0; i < layout.shown; i++) {
+        const double x = LABEL + (double)(i % layout.columns) * layout.step,
+                     y = (double)(i / layout.columns) * layout.line;
         snprintf(label, sizeof label, model->latents == 2 ? "q" : "q%lld", (long long)which[i]);
-        canvas->text(canvas, x + step / 2, 20, 15, DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), label);
+        canvas->text(canvas, x + (layout.step - GAP - 4) / 2, y + 20, 15, DRAWING_MIDDLE,
+                     drawing_rgb(PALETTE_INK), label);
         for (int row = 0; row < 3; row++) {
+            const double top = y + 32 + layout.frame * row;
             report_model_copy_frame(a, model, video, which[i], row);
-            canvas->picture(canvas, x, 32 + row_height * row, scale, a, video->width,
-                            video->height);
-            if (!i)
-                canvas->text(canvas, LABEL - 10, 32 + row_height * row + row_height / 2 + 4, 14,
-                             DRAWING_RIGHT, drawing_rgb(PALETTE_PALE), values[row]);
+            canvas->picture(canvas, x, top, layout.scale, a, video->width, video->height);
+            if (i % layout.columns == 0)
+                canvas->text(canvas, LABEL - 10, top + layout.frame / 2 + 4, 14, DRAWING_RIGHT,
+                             drawing_rgb(PALETTE_PALE), values[row]);
         }
+    }
+    if (layout.shown < layout.latents) {
+        snprintf(label, sizeof label, "%lld more latents are not shown",
+                 (long long)(layout.latents - layout.shown));
+        canvas->text(canvas, LABEL, get_traversal_height(report, model) - 8, 14, DRAWING_LEFT,
+                     drawing_rgb(PALETTE_INK), label);
     }
     return PLUMB_OK;
 }

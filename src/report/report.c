@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "plot/palette.h"
 #include "report/report_model.h"
+#include "report/state_readout.h"
 
 plumb_status plumb_report_create(plumb_report **out)
 {
@@ -94,7 +95,10 @@ static bool read_record(report_model *model, const json_tree *record)
     // json_tree_find() also accepts null: kappa that was not determined.
     if (json_tree_find(results, "canonical") || json_tree_find(results, "kappa"))
         model->kappa = results;
-    if (json_tree_has(results, "scorers") || json_tree_has(results, "concepts"))
+    // The record of an evaluation has a summary and, below it, the record of plumb surprise.
+    if (json_tree_has(results, "surprise.scorers"))
+        model->surprise = json_tree_find(results, "surprise");
+    else if (json_tree_has(results, "scorers") || json_tree_has(results, "concepts"))
         model->surprise = results;
     return known || model->measure || model->mlp || model->forecast || model->surprise;
 }
@@ -221,6 +225,7 @@ static plumb_status read_states(report_model *model, arena *mem, const plumb_arr
             (long long)latent->shape[0], (long long)latent->shape[1], (long long)latent->shape[2],
             (long long)truth->shape[0], (long long)truth->shape[1], (long long)truth->shape[2]);
     const int64_t count = truth->shape[0], steps = truth->shape[1], m = latent->shape[2];
+    model->readout = NULL; // belongs to the latents before
     model->count = count;
     model->steps = steps;
     model->latents = m;
@@ -273,12 +278,9 @@ static plumb_status read_tuple(report_model *model, arena *mem, const plumb_arra
 }
 
 // Arrays are recognised by name and number of axes.
-plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
+plumb_status report_model_add_arrays(plumb_report *report, const char *name,
                                      const plumb_named_array *arrays, int64_t count)
 {
-    REQUIRE_ARGUMENT(report);
-    REQUIRE_ARGUMENT(name);
-    REQUIRE_ARGUMENT(arrays);
     report_model *model = report_model_find(report, name);
     if (!model) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
@@ -308,6 +310,18 @@ plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
         model->log_loss = copy_doubles(&report->mem, loss, model->log_count);
         if (!model->log_step || !model->log_loss) st = PLUMB_EMEMORY;
     }
+    return st;
+}
+
+plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
+                                     const plumb_named_array *arrays, int64_t count)
+{
+    REQUIRE_ARGUMENT(report);
+    REQUIRE_ARGUMENT(name);
+    REQUIRE_ARGUMENT(arrays);
+    plumb_status st = report_model_add_arrays(report, name, arrays, count);
+    report_model *model = st ? NULL : report_model_find(report, name);
+    if (model && !model->readout) st = state_readout_fit(model, &report->mem);
     return st;
 }
 

@@ -35,6 +35,7 @@ struct report_model {
     // Arrays, each NULL if there is none.
 
     double *latent, *truth; ///< (count, steps, latents), (count, steps, states)
+    double *readout;        ///< (count, steps, states), read off the latents by F of SyMetric
     double *variance;       ///< (latents), the mean over all trajectories
     int64_t count, steps, latents, states;
     report_video frames, prediction;
@@ -57,6 +58,10 @@ struct plumb_report {
 
 /// Finds the model of this name, or adds one. NULL if out of memory.
 report_model *report_model_find(plumb_report *report, const char *name);
+
+/// plumb_report_add_arrays() without the map from latents to states.
+plumb_status report_model_add_arrays(plumb_report *report, const char *name,
+                                     const plumb_named_array *arrays, int64_t count);
 
 /// A kind of figure. `model` is NULL for figures of all models together.
 typedef struct figure {

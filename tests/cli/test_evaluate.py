@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from program import Program, numbers
@@ -57,6 +58,18 @@ def test_results_json_holds_the_same_numbers(run):
     here = plumb.answer(run, *QUICK)
     kept = json.loads((run / "results.json").read_text())["evaluate"]
     assert numbers(kept)["mlp"] == numbers(here)["mlp"]
+
+
+def test_a_measured_rollout_has_the_trajectories_of_r2_and_sym(run, got, tmp_path):
+    out = tmp_path / "measured.npz"
+    Program("rollout").run(run, "--measured", "--count", 10, "--steps", 60, "--out", out)
+    with np.load(out) as arrays:
+        assert set(arrays.files) == {"latent", "truth", "variance", "canonical"} and arrays["latent"].shape[:2] == (10, 60)
+    answer = Program("measure").answer(out)
+    for key in ("r2", "sym", "symetric", "input_hash", "order"):
+        assert answer[key] == got["pr"][key], key
+    assert answer["kappa"] == pytest.approx(got["kappa"])
+    Program("rollout").refused("not rolled out backward", run, "--measured", "--backward", "--out", out, code=2)
 
 
 def test_threads_change_no_number(run, got):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The trained dynamics models that ship with plumb still score what zoo/README.md says; damaged ones are refused."""
 import json
+import re
 import shutil
 
 import pytest
@@ -54,6 +55,20 @@ def test_a_changed_byte_of_the_weights_is_refused(run):
     data[-5] ^= 64
     weights.write_bytes(data)
     plumb.refused("weights.safetensors", run, *few(run.name)[1])
+
+
+@pytest.mark.skipif(bool(SANITIZE), reason="1000 frames take minutes")
+def test_the_state_that_f_reads_off_stays_inside_the_panel_for_1000_frames(tmp_path):
+    """A map fitted to the four videos of the figure left the panel at frame 200."""
+    out = tmp_path / "trajectory.svg"
+    Program("report").run(SOURCE / "zoo/hgn++-mass-spring+c", "--steps", 1000, "--films", 2, "--figure", "trajectory", "--out", out)
+    curves = [[float(point.split()[1]) for point in re.split("[ML]", path)[1:]]
+              for path in re.findall(r'<path fill="none" stroke="#2a7fb8"[^>]* d="([^"]+)"', out.read_text())]
+    long = [curve for curve in curves if len(curve) > 500]
+    assert len(long) == 2  # q and p
+    for curve in long:
+        edge = sum(y in (min(curve), max(curve)) for y in curve)
+        assert edge < 0.02 * len(curve), f"{edge} of {len(curve)} points are at the edge"
 
 
 # ---- names ----

@@ -36,7 +36,7 @@ ALLOWED = {
               "evaluate"},
     "plot": {"base", "io"},
     # Of worlds, measures and evaluate the report sees what every user sees.
-    "report": {"base", "math", "io", "plot", "plumb/world.h", "plumb/dataset.h", "plumb/kappa.h", "plumb/phase_space.h",
+    "report": {"base", "io", "plot", "plumb/world.h", "plumb/dataset.h", "plumb/kappa.h", "plumb/phase_space.h",
                "plumb/surprise.h", "measures/rank_correlation.h", "plumb/evaluation.h", "plumb/rollout.h"},
     # The list of all options.
     "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/phase_space",

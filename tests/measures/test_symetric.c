@@ -707,6 +707,45 @@ TEST(thirty_two_latents_at_order_three_are_solved)
     forged_free(&f);
 }
 
+// Latents (q, p + q^2 / 2) of a spring, far from 0 and in other units.
+static void bend_and_scale(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    latent[0] = 5 + 100 * truth[0];
+    latent[1] = -7 + 0.01 * (truth[1] + 0.5 * truth[0] * truth[0]);
+}
+
+TEST(the_map_of_a_result_reads_states_off_other_latents)
+{
+    forged a = forge(1, 1, 40, 20, bend_and_scale);
+    plumb_symetric result;
+    plumb_symetric_options options = plumb_symetric_defaults();
+    // The first 30 trajectories are measured, the map is applied to all.
+    const plumb_array latent =
+        plumb_array_view(a.latent_data, PLUMB_FLOAT64, 3, (int64_t[]){30, 20, 2});
+    const plumb_array truth =
+        plumb_array_view(a.truth_data, PLUMB_FLOAT64, 3, (int64_t[]){30, 20, 2});
+    options.r2_bar = 0.99999; // not satisfied by order 1
+    CHECK_OK(plumb_symetric_measure(&result, &latent, NULL, &truth, &options));
+    assert_int_equal(result.order, 2);
+    double *states = forge_room(40 * 20 * 2), rest = 0, total = 0;
+    CHECK_OK(plumb_symetric_predict(states, &result, 0, &a.latent));
+    for (int64_t i = 30 * 20 * 2; i < 40 * 20 * 2; i++) {
+        rest += (states[i] - a.truth_data[i]) * (states[i] - a.truth_data[i]);
+        total += a.truth_data[i] * a.truth_data[i];
+    }
+    assert_true(1 - rest / total > 0.9999);
+    assert_int_equal(plumb_symetric_predict(states, &result, 1, &a.latent), PLUMB_EVALUE);
+    assert_int_equal(plumb_symetric_predict(states, &result, -1, &a.latent), PLUMB_EVALUE);
+    const plumb_array wide =
+        plumb_array_view(a.latent_data, PLUMB_FLOAT64, 3, (int64_t[]){20, 20, 4});
+    assert_int_equal(plumb_symetric_predict(states, &result, 0, &wide), PLUMB_ESHAPE);
+    plumb_symetric_clear(&result);
+    assert_int_equal(plumb_symetric_predict(states, &result, 0, &a.latent), PLUMB_EVALUE);
+    free(states);
+    forged_free(&a);
+}
+
 TEST(a_coordinate_at_rest_counts_as_explained)
 {
     // Motion in a line, told in two dimensions: the second pair never moves.

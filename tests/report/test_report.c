@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/json_tree.h"
-#include "report/readout_fit.h"
+#include "report/state_readout.h"
 #include "support/test.h"
 
 static const char *const good =
@@ -82,10 +82,94 @@ TEST(a_polynomial_is_read_off_latents_that_hold_it)
                       .steps = STEPS,
                       .latents = 2,
                       .states = 2};
-    const double *said = readout_fit_predict(&mem, &s, STEPS / 2);
-    assert_non_null(said);
-    for (int i = 0; i < 2 * COUNT * STEPS; i++) CHECK_NEAR(said[i], truth[i], 1e-6);
+    CHECK_OK(state_readout_fit(&s, &mem));
+    assert_non_null(s.readout);
+    // The Lasso of the measure shrinks weights a little.
+    for (int i = 0; i < 2 * COUNT * STEPS; i++) CHECK_NEAR(s.readout[i], truth[i], 2e-3);
     arena_clear(&mem);
+}
+
+// A model with `pairs` latents and as many true pairs.
+static plumb_report *many_pairs(int64_t pairs)
+{
+    enum { COUNT = 3, STEPS = 9 };
+    plumb_report *r;
+    double *v = calloc((size_t)(COUNT * STEPS * 2 * pairs), sizeof *v);
+    for (int64_t i = 0; i < COUNT * STEPS * 2 * pairs; i++) v[i] = sin(0.37 * (double)(i * i % 97));
+    const plumb_array states =
+        plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, STEPS, 2 * pairs});
+    const plumb_named_array arrays[] = {{"latent", states}, {"truth", states}};
+    CHECK_OK(plumb_report_create(&r));
+    CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 2));
+    free(v);
+    return r;
+}
+
+TEST(no_pair_of_a_phase_space_is_left_out_without_a_word)
+{
+    const char *svg;
+    plumb_report *r = many_pairs(6);
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "phase-space"));
+    // Once in the truth and once in the latents.
+    assert_non_null(strstr(svg, ">q5<"));
+    assert_non_null(strstr(strstr(svg, ">q5<") + 1, ">q5<"));
+    assert_null(strstr(svg, "not shown"));
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "trajectory"));
+    assert_non_null(strstr(svg, ">p5<"));
+    assert_null(strstr(svg, "not shown"));
+    plumb_report_free(r);
+    r = many_pairs(30);
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "phase-space"));
+    assert_non_null(strstr(svg, "6 more pairs are not shown"));
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "trajectory"));
+    assert_non_null(strstr(svg, "44 more coordinates are not shown"));
+    plumb_report_free(r);
+}
+
+TEST(no_latent_of_a_traversal_is_left_out_without_a_word)
+{
+    enum { LATENTS = 40 };
+    plumb_report *r;
+    const char *svg;
+    float *moved = calloc(LATENTS * 3 * 4 * 4, sizeof *moved);
+    for (int64_t count = 12; count <= LATENTS; count += LATENTS - 12) {
+        const plumb_named_array arrays[] = {
+            {"traversal",
+             plumb_array_view(moved, PLUMB_FLOAT32, 5, (int64_t[]){count, 3, 4, 4, 1})},
+        };
+        CHECK_OK(plumb_report_create(&r));
+        CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 1));
+        CHECK_OK(plumb_report_figure_svg(&svg, r, "traversal"));
+        assert_non_null(strstr(svg, ">q11<"));
+        assert_true((strstr(svg, "8 more latents are not shown") != NULL) == (count == LATENTS));
+        plumb_report_free(r);
+    }
+    free(moved);
+}
+
+TEST(the_histogram_of_an_evaluated_video_model_is_drawn)
+{
+    // plumb evaluate writes the record of plumb surprise below "surprise".
+    static const char *const evaluated =
+        "{\"evaluate\": {\"overall\": {\"plain\": {\"accuracy\": 0.7}}, \"concepts\": [], "
+        "\"surprise\": {\"scorers\": {\"plain\": {\"accuracy\": 0.7, \"accuracy_ci\": [0.6, "
+        "0.8], \"relative_surprise\": 0.1}}, \"tuples\": 10, \"seed\": 1, \"measure_version\": 1, "
+        "\"uniformity\": {\"p\": "
+        "0.5, \"paper\": {\"p\": 0.25, \"range\": [0, 1], \"histogram\": [1, 2, 3, 4, 5, 6, 7, "
+        "8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2]}}}}}";
+    plumb_report *r;
+    const char *svg;
+    CHECK_OK(plumb_report_create(&r));
+    CHECK_OK(plumb_report_add_record(r, "m", evaluated));
+    assert_true(has_figure(r, "uniformity"));
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "uniformity"));
+    assert_non_null(strstr(svg, "p = 0.25"));
+    CHECK_OK(plumb_report_save(r, file(".html")));
+    char *text = contents(path);
+    assert_non_null(strstr(text, "10 tuples"));
+    assert_null(strstr(text, "nan"));
+    free(text);
+    plumb_report_free(r);
 }
 
 TEST(a_record_becomes_a_page_with_its_verdict)

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "math/pca.h"
 #include "measures/symetric/batch.h"
+#include "measures/symetric/state_map.h"
 #include "measures/symetric/symetric.h"
 
 // ---- all batches ----
@@ -203,6 +204,19 @@ static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
+// Keeps the map F of every fit by polynomials.
+static plumb_status keep_maps(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
+                              const symetric_work *work)
+{
+    if (out->method != PLUMB_SYMETRIC_METHOD_POLYNOMIAL) return PLUMB_OK;
+    state_map *maps = ARENA_ALLOC(mem, state_map, work->count);
+    plumb_status st = maps ? PLUMB_OK : PLUMB_EMEMORY;
+    for (int64_t i = 0; i < work->count && !st; i++)
+        st = state_map_copy(&maps[i], mem, &work->batches[i], in);
+    out->maps = maps;
+    return st;
+}
+
 // From batches to the result: averages, lists, intervals, text.
 static plumb_status finish_result(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
                                   symetric_work *work)
@@ -210,6 +224,7 @@ static plumb_status finish_result(plumb_symetric *out, arena *mem, const symetri
     average_batches(out, work);
     plumb_status st = list_items(out, mem, in, work);
     if (!st) st = symetric_intervals(out, work, in);
+    if (!st) st = keep_maps(out, mem, in, work);
     if (!st) st = explain_verdict(out, mem, in->opt);
     return st;
 }
