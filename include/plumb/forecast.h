@@ -74,6 +74,12 @@ typedef struct plumb_forecast_mse {
     const double *per_trajectory; ///< (trajectories) relative MSE of each.
 } plumb_forecast_mse;
 
+/// What a picture that never moves scores in place of the prediction.
+typedef struct plumb_forecast_still {
+    double vpt;   ///< Its valid prediction time, averaged as that of the prediction.
+    double error; ///< Its mean relative error over the frames that the VPT counts.
+} plumb_forecast_still;
+
 /// One direction of time.
 typedef struct plumb_forecast_direction {
     bool measured;                    ///< The rest is zero if false.
@@ -89,6 +95,14 @@ typedef struct plumb_forecast_direction {
     int64_t first, frames;            ///< Truth frames measured: first to first + frames - 1.
     const double *errors;             ///< e, (trajectories, frames). 0/0 is NaN, x/0 is infinity.
     int64_t black;                    ///< Black true frames, for which e is NaN or infinite.
+    double vpt_mean;                 ///< VPT by PLUMB_FORECAST_AVERAGE_MEAN, whatever `average` is.
+    double vpt_median;               ///< VPT by PLUMB_FORECAST_AVERAGE_MEDIAN.
+    plumb_forecast_still mean_frame; ///< The mean of all true frames of all trajectories.
+    plumb_forecast_still last_frame; ///< A copy of the last frame before those that the VPT
+                                     ///< counts; NaN if there is none.
+    /// Half of the smaller error of the two pictures, at most `threshold`.
+    double still_threshold;
+    double vpt_above_still; ///< VPT of the prediction with still_threshold in place of `threshold`.
 } plumb_forecast_direction;
 
 /// The largest Lyapunov exponent of the true states: how fast neighbouring states separate
@@ -113,6 +127,9 @@ typedef struct plumb_forecast {
     double seconds;                             ///< Time of the call.
     char input_hash[33];                        ///< XXH3-128 of the arrays, in hexadecimal.
     void *memory;                               ///< Private.
+    double vpt_mean, vpt_median; ///< Means over the directions of the members of that name.
+    double vpt_above_still;      ///< The same.
+    plumb_forecast_still mean_frame, last_frame; ///< The same.
 } plumb_forecast;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_forecast_defaults() calls it.

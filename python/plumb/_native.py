@@ -39,14 +39,15 @@ STRUCTS = {
     "forecast_mse":
         "relative:d published:d ci:interval published_ci:interval first:q frames:q why:s "
         "per_trajectory:d*",
+    "forecast_still": "vpt:d error:d",
     "forecast_direction":
         "measured:b rec:forecast_mse ext:forecast_mse full:forecast_mse vpt:d vpt_relative:d "
         "vpt_published:d vpt_ci:interval length:q vpt_per_trajectory:d* first:q frames:q errors:d* "
-        "black:q",
+        "black:q vpt_mean:d vpt_median:d mean_frame:forecast_still last_frame:forecast_still still_threshold:d vpt_above_still:d",
     "forecast":
         "forward:forecast_direction backward:forecast_direction vpt:d vpt_relative:d vpt_ci:interval "
         "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q lyapunov:lyapunov seconds:d "
-        "input_hash:B33 memory:p",
+        "input_hash:B33 memory:p vpt_mean:d vpt_median:d vpt_above_still:d mean_frame:forecast_still last_frame:forecast_still",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
         "surprise_naive:array* concepts:array*",

@@ -138,6 +138,7 @@ static void print_forecast(const char *model, const plumb_forecast *forecast)
     const double times = forecast->vpt * forecast->lyapunov.exponent;
     snprintf(note, sizeof note, "mean of the two; %.2g Lyapunov times", times);
     table_row("VPT", forecast->vpt, forecast->vpt_ci, times >= 0.1 ? note : "mean of the two");
+    table_averages(forecast);
 }
 
 // All tables of a dynamics model.

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/common/command.h"
 
@@ -23,7 +24,7 @@ static const cli_option command_options[] = {
     {.name = "prediction", .kind = OPTION_STRING, AT(prediction), .value = "F",
      .help = "predicted frames"},
     {.name = "backward", .kind = OPTION_STRING, AT(backward), .value = "F",
-     .help = "frames predicted backward from the last ones"},
+     .help = "frames predicted backward from the last ones, as of plumb rollout --backward"},
     {.name = "state", .kind = OPTION_STRING, AT(state), .value = "F",
      .help = "true states (trajectories, steps, dimension): VPT in Lyapunov times too"},
     {.name = "frames", FROM(forecast_options, opt, "frames"), .group = "frames"},
@@ -100,13 +101,43 @@ static plumb_status read_truth(forecast_input *in)
     return plumb_file_read_array(&in->truth, in->files[0], "frames");
 }
 
-// Reads all arrays from one file; a backward prediction has one of two names.
-static int read_together(forecast_input *in, const char *path)
+// Reads the backward prediction from a file of its own. A file of plumb rollout --backward has it
+// as "prediction", next to the true frames, which must be those of the forward one.
+static int read_backward(forecast_input *in, const char *spec, const char *forward)
+{
+    static const char *const names[] = {"prediction_backward", "backward", "prediction"};
+    const cli_command *c = &cmd_forecast;
+    in->has_backward = true;
+    // "F.npz:name" names its array, and a .npy file has only one.
+    const char *dot = strrchr(spec, '.');
+    if ((dot && !strcmp(dot, ".npy")) || plumb_file_open(&in->files[2], spec)) {
+        if (plumb_file_read_spec(&in->backward, &in->files[2], spec, "prediction_backward"))
+            return cli_last_error(c);
+        return EXIT_DONE;
+    }
+    int i = 0;
+    while (i < 2 && !plumb_file_has_array(in->files[2], names[i])) i++;
+    if (plumb_file_read_array(&in->backward, in->files[2], names[i])) return cli_last_error(c);
+    plumb_array frames;
+    if (!plumb_file_has_array(in->files[2], "frames")) return EXIT_DONE;
+    if (plumb_file_read_array(&frames, in->files[2], "frames")) return cli_last_error(c);
+    bool same = frames.ndim == in->truth.ndim && frames.dtype == in->truth.dtype;
+    for (int k = 0; same && k < frames.ndim; k++) same = frames.shape[k] == in->truth.shape[k];
+    if (!same || memcmp(frames.data, in->truth.data,
+                        (size_t)plumb_array_count(&frames) * plumb_dtype_size(frames.dtype)))
+        return cli_error(c, EXIT_FAILED, "%s and %s have different true frames", forward, spec);
+    return EXIT_DONE;
+}
+
+// Reads all arrays from one file, the backward prediction also from a second; it has one of two
+// names.
+static int read_together(forecast_input *in, const char *path, const char *backward)
 {
     static const char *const backward_names[] = {"prediction_backward", "backward"};
     if (plumb_file_open(&in->files[0], path) || read_truth(in) ||
         plumb_file_read_array(&in->prediction, in->files[0], "prediction"))
         return cli_last_error(&cmd_forecast);
+    if (backward) return read_backward(in, backward, path);
     for (int i = 0; i < 2 && !in->has_backward; i++) {
         if (!plumb_file_has_array(in->files[0], backward_names[i])) continue;
         if (plumb_file_read_array(&in->backward, in->files[0], backward_names[i]))
@@ -120,7 +151,7 @@ static int read_together(forecast_input *in, const char *path)
 static int read_input(forecast_input *in, const forecast_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_forecast;
-    const bool apart = cmd->truth || cmd->prediction || cmd->backward;
+    const bool apart = cmd->truth || cmd->prediction;
     if (files > 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
                          c->name);
@@ -131,7 +162,7 @@ static int read_input(forecast_input *in, const forecast_command *cmd, int files
     if (!files && !apart)
         return cli_error(c, EXIT_USAGE,
                          "needs F.npz or --truth F --prediction F; see plumb %s --help", c->name);
-    const int code = apart ? read_apart(in, cmd) : read_together(in, file[0]);
+    const int code = apart ? read_apart(in, cmd) : read_together(in, file[0], cmd->backward);
     if (code == EXIT_DONE && cmd->state &&
         plumb_file_read_spec(&in->state, &in->files[3], cmd->state, "truth"))
         return cli_last_error(c);
@@ -170,6 +201,7 @@ static void print_direction(const char *name, const plumb_forecast_direction *di
     if (direction->vpt_published != direction->vpt)
         table_value("  published", direction->vpt_published,
                     "counted from the far end, as in the published code");
+    table_stills(direction);
 }
 
 // VPT in units of the Lyapunov time of the true states.
@@ -204,6 +236,7 @@ static void print_tables(const void *context)
         print_direction("backward", &result->backward);
         puts("\nboth");
         table_row("VPT", result->vpt, result->vpt_ci, "mean of the two");
+        table_averages(result);
     }
     if (cmd->state) print_lyapunov(result);
 }
@@ -295,7 +328,7 @@ static int run(void *given, int files, char **file)
 const cli_command cmd_forecast = {
     .name = "forecast",
     .summary = "measure predicted frames: MSE and valid prediction time",
-    .usage = "F.npz | --truth F --prediction F [--backward F] [options]",
+    .usage = "F.npz [--backward F] | --truth F --prediction F [--backward F] [options]",
     .text =
         "Compares predicted frames with true ones. F.npz has arrays \"truth\" (or \"frames\") and "
         "\"prediction\", and may have \"prediction_backward\" (or \"backward\"). The error of a "

@@ -281,6 +281,11 @@ void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynam
                             f->backward.measured ? f->backward.vpt : (double)NAN);
     plumb_record_set_double(record, "vpt", f->vpt);
     plumb_record_set_interval(record, "vpt_ci", f->vpt_ci);
+    plumb_record_set_double(record, "vpt_mean", f->vpt_mean);
+    plumb_record_set_double(record, "vpt_median", f->vpt_median);
+    plumb_record_set_double(record, "vpt_mean_frame", f->mean_frame.vpt);
+    plumb_record_set_double(record, "vpt_last_frame", f->last_frame.vpt);
+    plumb_record_set_double(record, "vpt_above_still", f->vpt_above_still);
     plumb_record_set_double(record, "lyapunov", f->lyapunov.exponent);
     plumb_record_set_interval(record, "lyapunov_ci", f->lyapunov.ci);
     plumb_record_set_double(record, "vpt_lyapunov", f->vpt * f->lyapunov.exponent);

@@ -144,6 +144,10 @@ static const table_line forecast_lines[] = {
     {"VPT", "vpt", "all frames", "How many predicted frames are right?"},
     {"VPT forward", "vpt_forward", "", "Predicted forward from the first frames"},
     {"VPT backward", "vpt_backward", "", "Predicted backward from the last frames"},
+    {"VPT of the mean frame", "vpt_mean_frame", "short", "What a still picture scores"},
+    {"VPT of the last frame", "vpt_last_frame", "short", "What a copy of the last frame scores"},
+    {"VPT above still", "vpt_above_still", "all frames",
+     "The model's VPT by a threshold that these pictures fail"},
     {"MSE Rec", "rec_mse", "0", "Error of the frames it was trained to predict, as published"},
     {"MSE Ext", "ext_mse", "0", "Error of the same number of frames after them"},
 };

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from paths import SOURCE
 from program import Program, numbers
 
 plumb = Program("forecast")
@@ -116,6 +117,22 @@ def test_a_rollout_is_measured_forward_with_the_same_keys(data, got):
     assert rolled["ext_mse"] == got["ext_mse"] and rolled["backward"] is None
     assert rolled["vpt"] == rolled["vpt_forward"] and rolled["vpt_backward"] is None
     assert rolled.keys() == got.keys()
+
+
+def test_a_backward_prediction_may_have_a_file_of_its_own(tmp_path):
+    for name, more in ("forward", ()), ("backward", ("--backward",)):
+        Program("rollout").run(SOURCE / "zoo/hgn++-mass-spring", "--count", 2, "--steps", 80, *more, "--out", tmp_path / f"{name}.npz")
+    got = plumb.answer(tmp_path / "forward.npz", "--backward", tmp_path / "backward.npz")
+    with np.load(tmp_path / "backward.npz") as arrays:
+        frames, prediction = arrays["frames"] / 255, arrays["prediction"]
+    error = ((frames - prediction) ** 2).sum((2, 3, 4)) / (frames ** 2).sum((2, 3, 4))
+    assert got["backward"]["full_mse_relative"] == pytest.approx(error.mean(), rel=1e-6)
+    assert got["vpt"] == (got["vpt_forward"] + got["vpt_backward"]) / 2
+    named = plumb.answer(tmp_path / "forward.npz", "--backward", f"{tmp_path / 'backward.npz'}:prediction")
+    assert numbers(named) == numbers(got)
+    Program("rollout").run(SOURCE / "zoo/hgn++-mass-spring", "--count", 2, "--steps", 80, "--first", 5, "--backward", "--out", tmp_path / "other.npz")
+    plumb.refused("have different true frames", tmp_path / "forward.npz", "--backward", tmp_path / "other.npz")
+    plumb.refused("--truth is missing", "--prediction", tmp_path / "forward.npz", "--backward", tmp_path / "backward.npz", code=2)
 
 
 def test_split_threshold_and_extrapolate_are_taken(data):

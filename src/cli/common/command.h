@@ -172,6 +172,10 @@ const char *table_duration(char *text, size_t size, double seconds);
 void table_kappa(const plumb_kappa *kappa);
 /// MSE and VPT of one direction.
 void table_direction(const char *name, const plumb_forecast_direction *direction);
+/// The VPT by both averages.
+void table_averages(const plumb_forecast *forecast);
+/// The rows below a VPT: what pictures that never move score.
+void table_stills(const plumb_forecast_direction *direction);
 
 // ---- progress.c ----
 

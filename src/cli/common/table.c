@@ -90,4 +90,29 @@ void table_direction(const char *name, const plumb_forecast_direction *direction
     table_row("MSE Ext", direction->ext.published, direction->ext.published_ci, "");
     snprintf(note, sizeof note, "of %lld frames", (long long)direction->length);
     table_row("VPT", direction->vpt, direction->vpt_ci, note);
+    table_stills(direction);
+}
+
+// The paper says mean, its code takes medians.
+void table_averages(const plumb_forecast *forecast)
+{
+    table_value("  mean", forecast->vpt_mean, "over trajectories, as the paper says");
+    table_value("  median", forecast->vpt_median, "of batches, as in the published code");
+}
+
+// What needs no model, and what is left of the VPT by a threshold that it fails.
+void table_stills(const plumb_forecast_direction *direction)
+{
+    char note[96];
+    snprintf(note, sizeof note, "VPT of a still picture, the mean frame: relative error %.3g",
+             direction->mean_frame.error);
+    table_value("  mean frame", direction->mean_frame.vpt, note);
+    if (isfinite(direction->last_frame.vpt)) {
+        snprintf(note, sizeof note, "VPT of a copy of the last frame: relative error %.3g",
+                 direction->last_frame.error);
+        table_value("  last frame", direction->last_frame.vpt, note);
+    }
+    snprintf(note, sizeof note, "VPT by threshold %.3g, at most half of these errors",
+             direction->still_threshold);
+    table_value("  above still", direction->vpt_above_still, note);
 }

@@ -19,6 +19,7 @@
 #include "measures/forecast/frame_errors.h"
 #include "measures/forecast/lyapunov.h"
 #include "measures/forecast/options.h"
+#include "measures/forecast/still_pictures.h"
 
 // One stream of random numbers for all intervals: they resample the same trajectories together.
 enum { BOOTSTRAP_STREAM = 0x766f7265 };
@@ -105,14 +106,22 @@ typedef struct vpt_average {
     int64_t batch;
     int64_t *all; // 0 .. trajectories-1
     double *scratch;
+    const double *mean_frame; // of the truth
 } vpt_average;
+
+// Trajectories per median of `n`, or 0 for the mean of all.
+static int64_t get_batch(plumb_forecast_average average, const plumb_forecast_options *opt,
+                         int64_t n)
+{
+    if (average == PLUMB_FORECAST_AVERAGE_MEAN) return 0;
+    return opt->batch && opt->batch < n ? opt->batch : n;
+}
 
 static plumb_status averager_init(vpt_average *average, arena *mem,
                                   const plumb_forecast_options *opt, int64_t n)
 {
-    *average = (vpt_average){.opt = opt, .trajectories = n};
-    if (opt->average == PLUMB_FORECAST_AVERAGE_MEDIAN)
-        average->batch = opt->batch && opt->batch < n ? opt->batch : n;
+    *average =
+        (vpt_average){.opt = opt, .trajectories = n, .batch = get_batch(opt->average, opt, n)};
     average->all = ARENA_ALLOC(mem, int64_t, n);
     average->scratch = ARENA_ALLOC(mem, double, n);
     if (!average->all || !average->scratch) return PLUMB_EMEMORY;
@@ -131,6 +140,15 @@ static plumb_status average_vpt(double *vpt, plumb_interval *ci, arena *mem,
     const bootstrap_options draws = {average->trajectories, average->opt->resamples,
                                      average->opt->seed, BOOTSTRAP_STREAM};
     return stats_bootstrap(ci, mem, &draws, compute_vpt, &table);
+}
+
+// VPTs of one direction or two by one kind of average, without an interval.
+static double average_by(const vpt_average *average, plumb_forecast_average kind,
+                         const double *first, const double *second)
+{
+    const vpt_table table = {
+        {first, second}, get_batch(kind, average->opt, average->trajectories), average->scratch};
+    return compute_vpt(&table, average->all, average->trajectories);
 }
 
 // VPT per trajectory: frames before the first with an error above the threshold.
@@ -163,7 +181,50 @@ static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem,
     plumb_status st = average_vpt(&out->vpt_published, NULL, mem, average, published, NULL);
     if (!st) st = average_vpt(&out->vpt, &out->vpt_ci, mem, average, out->vpt_per_trajectory, NULL);
     out->vpt_relative = out->vpt / (double)out->length;
+    const double *each = out->vpt_per_trajectory;
+    out->vpt_mean = average_by(average, PLUMB_FORECAST_AVERAGE_MEAN, each, NULL);
+    out->vpt_median = average_by(average, PLUMB_FORECAST_AVERAGE_MEDIAN, each, NULL);
     return st;
+}
+
+// VPT and error of a still picture, from its errors (trajectories, length).
+static plumb_status measure_still(plumb_forecast_still *out, arena *mem, const vpt_average *average,
+                                  const frame_errors *table, const double *errors, bool reversed)
+{
+    const int64_t length = table->plan.vpt.count;
+    *out = (plumb_forecast_still){(double)NAN, (double)NAN};
+    if (!errors) return PLUMB_OK;
+    const frame_errors still = {
+        .trajectories = table->trajectories,
+        .plan = {.count = length, .vpt = {0, length}},
+        .errors = errors,
+    };
+    const double *each = count_valid_steps(mem, &still, average->opt->threshold, reversed);
+    if (!each) return PLUMB_EMEMORY;
+    out->vpt = average_by(average, average->opt->average, each, NULL);
+    out->error = still_pictures_mean_error(errors, table->trajectories * length);
+    return PLUMB_OK;
+}
+
+// What pictures that never move score, and the VPT of the prediction by a threshold that they fail.
+static plumb_status measure_stills(plumb_forecast_direction *out, arena *mem,
+                                   const vpt_average *average, const frame_errors *table,
+                                   const frame_errors_source *from)
+{
+    const bool reversed =
+        from->backward && average->opt->backward_count == PLUMB_FORECAST_VPT_ORIGIN_INFERRED;
+    still_pictures errors;
+    plumb_status st = still_pictures_compute(&errors, mem, from, table, average->mean_frame);
+    if (!st) st = measure_still(&out->mean_frame, mem, average, table, errors.mean, reversed);
+    if (!st) st = measure_still(&out->last_frame, mem, average, table, errors.copy, reversed);
+    if (st) return st;
+    // fmin() ignores a NaN: a picture that does not exist, or only black frames.
+    out->still_threshold =
+        fmin(average->opt->threshold, 0.5 * fmin(out->mean_frame.error, out->last_frame.error));
+    const double *each = count_valid_steps(mem, table, out->still_threshold, reversed);
+    if (!each) return PLUMB_EMEMORY;
+    out->vpt_above_still = average_by(average, average->opt->average, each, NULL);
+    return PLUMB_OK;
 }
 
 static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem,
@@ -186,7 +247,13 @@ static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem,
         (st = measure_mse(&out->full, mem, &table, (forecast_window){0, table.plan.count},
                           average->opt, pixels)))
         return st;
-    return measure_vpt(out, mem, average, &table, from->backward);
+    st = measure_vpt(out, mem, average, &table, from->backward);
+    return st ? st : measure_stills(out, mem, average, &table, from);
+}
+
+static plumb_forecast_still average_stills(plumb_forecast_still a, plumb_forecast_still b)
+{
+    return (plumb_forecast_still){(a.vpt + b.vpt) / 2.0, (a.error + b.error) / 2.0};
 }
 
 // VPT over both directions, if both are measured.
@@ -202,6 +269,12 @@ static plumb_status combine_directions(plumb_forecast *out, arena *mem, const vp
     out->vpt_per_trajectory = each;
     out->vpt_relative =
         second ? (forward->vpt_relative + backward->vpt_relative) / 2.0 : forward->vpt_relative;
+    const plumb_forecast_direction *other = second ? backward : forward;
+    out->vpt_mean = (forward->vpt_mean + other->vpt_mean) / 2.0;
+    out->vpt_median = (forward->vpt_median + other->vpt_median) / 2.0;
+    out->vpt_above_still = (forward->vpt_above_still + other->vpt_above_still) / 2.0;
+    out->mean_frame = average_stills(forward->mean_frame, other->mean_frame);
+    out->last_frame = average_stills(forward->last_frame, other->last_frame);
     return average_vpt(&out->vpt, &out->vpt_ci, mem, average, forward->vpt_per_trajectory, second);
 }
 
@@ -224,6 +297,8 @@ static plumb_status measure_frames(plumb_forecast *out, arena *mem, const plumb_
     plumb_status st = frame_errors_check_shape(truth, truth, "the truth");
     if (!st) st = averager_init(&average, mem, opt, truth->shape[0]);
     if (st) return st;
+    average.mean_frame = still_pictures_mean_frame(mem, truth);
+    if (!average.mean_frame) return PLUMB_EMEMORY;
     const double share = backward ? 0.5 : 1.0;
     const frame_errors_source ahead = {
         .truth = truth, .prediction = prediction, .opt = opt, .truth_is_new = true, .share = share};

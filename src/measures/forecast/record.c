@@ -17,6 +17,17 @@ static void put_window(plumb_record *record, const char *key, int64_t first, int
     plumb_record_set_ints(record, key, (int64_t[]){first, first + count}, 2);
 }
 
+// What the pictures that never move score, and the VPT by a threshold that they fail.
+static void put_stills(plumb_record *record, plumb_forecast_still mean_frame,
+                       plumb_forecast_still last_frame, double vpt_above_still)
+{
+    plumb_record_set_double(record, "vpt_mean_frame", mean_frame.vpt);
+    plumb_record_set_double(record, "error_mean_frame", mean_frame.error);
+    plumb_record_set_double(record, "vpt_last_frame", last_frame.vpt);
+    plumb_record_set_double(record, "error_last_frame", last_frame.error);
+    plumb_record_set_double(record, "vpt_above_still", vpt_above_still);
+}
+
 // One direction of time under the names the top of the record has.
 static void put_direction(plumb_record *record, const char *key,
                           const plumb_forecast_direction *direction, int64_t trajectories,
@@ -41,6 +52,10 @@ static void put_direction(plumb_record *record, const char *key,
     plumb_record_set_interval(record, "vpt_ci", direction->vpt_ci);
     plumb_record_set_double(record, "vpt_relative", direction->vpt_relative);
     plumb_record_set_double(record, "vpt_published", direction->vpt_published);
+    plumb_record_set_double(record, "vpt_mean", direction->vpt_mean);
+    plumb_record_set_double(record, "vpt_median", direction->vpt_median);
+    put_stills(record, direction->mean_frame, direction->last_frame, direction->vpt_above_still);
+    plumb_record_set_double(record, "still_threshold", direction->still_threshold);
     plumb_record_set_doubles(record, "vpt_per_trajectory", direction->vpt_per_trajectory,
                              trajectories);
     plumb_record_set_int(record, "length", direction->length);
@@ -95,6 +110,10 @@ void plumb_forecast_record(plumb_record *record, const plumb_forecast *result,
                             backward->measured ? backward->vpt_published : (double)NAN);
     plumb_record_set_doubles(record, "vpt_per_trajectory", result->vpt_per_trajectory,
                              result->trajectories);
+    // Both averages, whichever `vpt` is; and what needs no model.
+    plumb_record_set_double(record, "vpt_mean", result->vpt_mean);
+    plumb_record_set_double(record, "vpt_median", result->vpt_median);
+    put_stills(record, result->mean_frame, result->last_frame, result->vpt_above_still);
 
     // Details of each direction, and the mean of both as the published code reports it.
     put_direction(record, "forward", forward, result->trajectories, false);
