@@ -2,6 +2,11 @@
 // SyMetric: is there a canonical map from a model's latent space to the true phase space?
 // [Higgins21] I. Higgins et al., SyMetric: Measuring the Quality of Learnt Hamiltonian Dynamics
 // Inferred from Vision, NeurIPS 2021.
+//
+// A map F from latents S to true states s is fitted. R2 is 1 - SSres/SStot, as in the published
+// code. The paper prints 1 - sum (F(S) - mean s)^2 / sum (s - mean s)^2; that is a misprint, for it
+// is 0 where F is perfect. docs/measures-symetric.md lists where paper, published code and plumb
+// differ.
 #ifndef PLUMB_SYMETRIC_H
 #define PLUMB_SYMETRIC_H
 
@@ -122,6 +127,7 @@ typedef struct plumb_symetric_options {
     /// For PLUMB_SYMETRIC_MASK_KL with a variance (trajectories, 2m): the step of the latents that
     /// the variance belongs to, from 0. Default 0.
     int64_t inferred_step;
+    double network_l1; ///< Penalty times the sum of absolute weights of the network. Default 0.
 } plumb_symetric_options;
 
 /// One fit: a batch of trajectories.

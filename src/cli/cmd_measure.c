@@ -97,6 +97,7 @@ static const cli_option command_options[] = {
     {.name = "rows", FROM(symetric_options, symetric, "network_rows")},
     {.name = "rate", FROM(symetric_options, symetric, "network_rate")},
     {.name = "ridge", FROM(symetric_options, symetric, "network_ridge")},
+    {.name = "l1", FROM(symetric_options, symetric, "network_l1")},
     {.name = "items", .group = "output", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
      .help = "write one record per trajectory"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",

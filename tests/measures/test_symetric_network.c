@@ -381,3 +381,34 @@ TEST(the_jacobian_is_the_slope_of_what_is_told)
                            (y[1][t * POINTS + p] - y[0][t * POINTS + p]) / (2.0 * h), 1e-8);
     }
 }
+
+TEST(the_l1_penalty_is_the_sum_of_absolute_weights_and_makes_them_small)
+{
+    enum { IN = 2, OUT = 2, ROWS = 32, UPDATES = 400 };
+    const mlp_fit_shape s = {IN, OUT, 3, 2};
+    double value[2][32], x[IN * ROWS], y[OUT * ROWS], loss[2][UPDATES], sum[2] = {0}, first = 0;
+    rng r = rng_at(7, 8);
+    for (int i = 0; i < IN * ROWS; i++) x[i] = rng_normal(&r);
+    for (int i = 0; i < OUT * ROWS; i++) y[i] = rng_normal(&r);
+    for (int k = 0; k < 2; k++) {
+        mlp_fit_init(value[k], &s, 3, 4);
+        // Weights (2, 3), biases (3), weights (3, 2), biases (2).
+        for (int i = 0; i < 15 && k; i++)
+            if (i < 6 || i >= 9) first += fabs(value[k][i]);
+        const mlp_fit_training t = {.shape = s,
+                                    .x = x,
+                                    .y = y,
+                                    .rows = ROWS,
+                                    .stride = ROWS,
+                                    .batch = ROWS,
+                                    .rate = {.rate = 0.01, .steps = UPDATES},
+                                    .l1 = k ? 0.5 : 0.0,
+                                    .form = PROGRAM_REFERENCE,
+                                    .loss = loss[k]};
+        CHECK_OK(mlp_fit_train(value[k], &t));
+        for (int i = 0; i < 15; i++)
+            if (i < 6 || i >= 9) sum[k] += fabs(value[k][i]);
+    }
+    CHECK_NEAR(loss[1][0] - loss[0][0], 0.5 * first, 1e-12);
+    CHECK(sum[1] < 0.3 && sum[1] < 0.2 * sum[0]);
+}

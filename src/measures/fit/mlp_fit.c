@@ -101,15 +101,25 @@ static void set_parameters(mlp_network *d, const double *value)
     }
 }
 
-// mean (F(x) - y)^2 + ridge sum w^2
-static graph_node *add_loss(mlp_network *d, const mlp_fit_shape *s, int64_t rows, double ridge)
+// mean (F(x) - y)^2 + ridge sum w^2 + l1 sum |w|
+static graph_node *add_loss(mlp_network *d, const mlp_fit_training *t)
 {
+    const mlp_fit_shape *s = &t->shape;
+    const int64_t rows = t->batch;
     graph *g = d->g;
     d->y = op_input(g, "y", 0, 2, (int64_t[]){s->outputs, rows});
     graph_node *square = op_square(g, op_subtract(g, d->output, d->y));
     graph_node *loss = op_scale(g, op_sum(g, square, 0, 2), 1.0 / (double)(rows * s->outputs));
-    for (int i = 0; ridge != 0.0 && i < s->layers; i++)
-        loss = op_add(g, loss, op_scale(g, op_sum(g, op_square(g, d->leaf[2 * i]), 0, 2), ridge));
+    for (int i = 0; t->ridge != 0.0 && i < s->layers; i++)
+        loss =
+            op_add(g, loss, op_scale(g, op_sum(g, op_square(g, d->leaf[2 * i]), 0, 2), t->ridge));
+    // |w| = 2 max(w, 0) - w. (A leaky ReLU with slope -1 has the wrong gradient below 0: the engine
+    // takes its slope from the sign of the output.)
+    for (int i = 0; t->l1 != 0.0 && i < s->layers; i++) {
+        graph_node *w = d->leaf[2 * i];
+        graph_node *size = op_subtract(g, op_scale(g, op_leaky_relu(g, w, 0.0), 2.0), w);
+        loss = op_add(g, loss, op_scale(g, op_sum(g, size, 0, 2), t->l1));
+    }
     return loss;
 }
 
@@ -133,7 +143,7 @@ static plumb_status trainer_init(trainer *r, const mlp_fit_training *t, arena *m
     if (!r->gradient || !r->m || !r->v || !r->rows) return PLUMB_EMEMORY;
     plumb_status st = build_graph(&r->d, &t->shape, t->batch);
     if (st) return st;
-    graph_node *output[1 + LEAVES] = {add_loss(&r->d, &t->shape, t->batch, t->ridge)};
+    graph_node *output[1 + LEAVES] = {add_loss(&r->d, t)};
     graph_gradient(r->d.g, output + 1, r->d.leaf, r->d.leaves, output, NULL, 1);
     return compile_graph(&r->d, output, 1 + r->d.leaves, t->form);
 }

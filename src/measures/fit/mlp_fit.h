@@ -31,6 +31,7 @@ typedef struct mlp_fit_training {
     int64_t batch; // rows per update; update t takes those from t * batch on, cyclically
     adam_schedule rate;
     double ridge; // times the sum of squared weights, biases left out, added to the mean square
+    double l1;    // times the sum of absolute weights, biases left out, added to the mean square
     program_form form;     // float, or double throughout
     double *loss;          // (updates) before each update, or NULL
     _Atomic int64_t *done; // updates done, of `all` on several threads; NULL: not counted

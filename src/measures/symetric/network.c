@@ -203,6 +203,7 @@ static plumb_status train_networks(double **best, plumb_symetric_training *train
                 .batch = opt->network_rows < rows ? opt->network_rows : rows,
                 .rate = {opt->network_rate, opt->network_updates, 0, ADAM_COSINE, 0.0, 0.01},
                 .ridge = opt->network_ridge,
+                .l1 = opt->network_l1,
                 .form = PROGRAM_FAST}};
     // One random order of the rows for all starts; the batches then run through it in turn.
     int64_t *order = ARENA_ALLOC(mem, int64_t, rows);

@@ -42,6 +42,7 @@ static void record_training(plumb_record *record, const plumb_symetric_training 
     plumb_record_set_int(record, "updates", opt->network_updates);
     plumb_record_set_int(record, "starts", opt->network_starts);
     plumb_record_set_double(record, "ridge", opt->network_ridge);
+    plumb_record_set_double(record, "l1", opt->network_l1);
     plumb_record_set_double(record, "loss", training->loss);
     plumb_record_set_double(record, "r2_train", training->r2);
 }
