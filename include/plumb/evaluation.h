@@ -15,6 +15,16 @@
 extern "C" {
 #endif
 
+/// How dynamics models are evaluated.
+typedef enum plumb_evaluation_protocol {
+    PLUMB_EVALUATION_PROTOCOL_OWN, ///< plumb's own: 30 videos, one fit of SyMetric, solved exactly.
+    /// As published [Higgins21]: 10 videos of 1000 frames, forward and backward averaged; Rec and
+    /// Ext over 60 frames each; SyMetric in `reference` mode, 20 fits of 5 trajectories of 60
+    /// frames, and by a network on as many as it needs. Where the paper and its code differ, the
+    /// code is followed, but VPTs are averaged by the mean; the result has the median too.
+    PLUMB_EVALUATION_PROTOCOL_PAPER,
+} plumb_evaluation_protocol;
+
 /// The options. Take them from plumb_evaluation_defaults() and change what you need.
 typedef struct plumb_evaluation_options {
     size_t size; ///< sizeof(plumb_evaluation_options)
@@ -30,7 +40,8 @@ typedef struct plumb_evaluation_options {
     int64_t phase_trajectories; ///< Trajectories of SyMetric and kappa, at least 2. Default 100.
     const char *data; ///< A file of test data instead of a world. May be NULL. Default NULL.
     bool network; ///< SyMetric by a network too, on as many trajectories as it needs. Default true.
-    const plumb_symetric_options *symetric; ///< May be NULL: the defaults. `method` is ignored.
+    /// May be NULL: the defaults. `method` is ignored; `inferred_step` comes from the model.
+    const plumb_symetric_options *symetric;
     const plumb_kappa_options *kappa; ///< May be NULL: the defaults. `angles` come from the world.
     /// May be NULL: the defaults, with the mean over videos. `frames`, `inference` and `target`
     /// come from the model.
@@ -49,6 +60,9 @@ typedef struct plumb_evaluation_options {
     // All models.
     /// Evaluate also on the videos that the model was trained on; else that fails. Default false.
     bool allow_training_data;
+    /// The name of the protocol in the record. It sets nothing by itself: see
+    /// plumb_evaluation_set_protocol(). Default PLUMB_EVALUATION_PROTOCOL_OWN.
+    plumb_evaluation_protocol protocol;
 } plumb_evaluation_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_defaults() calls it.
@@ -61,6 +75,14 @@ static inline plumb_evaluation_options plumb_evaluation_defaults(void)
     plumb_evaluation_options_init(&options, sizeof options);
     return options;
 }
+
+/// Sets the members of `options`, `symetric` and `forecast` that a protocol decides, and nothing
+/// else; `options` then points to the other two, which must live as long. Members can be changed
+/// afterwards. Fails with PLUMB_EVALUE if the protocol is unknown.
+PLUMB_API plumb_status plumb_evaluation_set_protocol(plumb_evaluation_options *options,
+                                                     plumb_symetric_options *symetric,
+                                                     plumb_forecast_options *forecast,
+                                                     plumb_evaluation_protocol protocol);
 
 /// What kind of model was evaluated.
 typedef enum plumb_evaluation_kind {
@@ -137,6 +159,29 @@ PLUMB_API void plumb_evaluation_record(plumb_record *record, const plumb_evaluat
 /// Writes the same to results.json of the run. May be NULL: options.
 PLUMB_API plumb_status plumb_evaluation_save(const char *run, const plumb_evaluation *result,
                                              const plumb_evaluation_options *options);
+
+// ---- published results ----
+
+/// The numbers of one model on one world in [Higgins21, Table 1], the best seed.
+typedef struct plumb_published_scores {
+    double rec_mse, ext_mse; ///< As plumb_forecast_mse.published; the table is in units of 1e-7.
+    double vpt;              ///< Mean of forward and backward, of 256 to 1000 frames.
+    double sym_network, sym_polynomial;         ///< At most 1000, "max" in the table.
+    double r2_network, r2_polynomial;           ///< Best 1.
+    bool symetric_network, symetric_polynomial; ///< The star of the table: SyMetric is 1.
+} plumb_published_scores;
+
+/// One row of the table.
+typedef struct plumb_published_row {
+    const char *world;            ///< Name of the world, as in plumb_world_find().
+    plumb_published_scores hgnpp; ///< HGN++
+    plumb_published_scores hgn;   ///< HGN
+} plumb_published_row;
+
+/// Gets row `index` of the 13. Returns false past the end.
+PLUMB_API bool plumb_published_at(plumb_published_row *out, int64_t index);
+/// Gets the row of a world. Returns false if the table does not have it.
+PLUMB_API bool plumb_published_find(plumb_published_row *out, const char *world);
 
 #ifdef __cplusplus
 }

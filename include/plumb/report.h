@@ -97,8 +97,10 @@ typedef struct plumb_report_correlation {
     bool lower_is_better;       ///< The sign of rho was changed, so that higher is always better.
     plumb_rank_correlation all; ///< Over all models.
     plumb_rank_correlation
-        best;          ///< Over the fifth with the longest VPT; n is 0 if they are too few.
-    const char *paper; ///< Value printed in [Higgins21] for its 119 models, or NULL.
+        best; ///< Over the fifth with the longest VPT; n is 0 if they are too few.
+    /// |rho| over the best fifth of its 119 models as printed in [Higgins21], or NULL. To be
+    /// compared with |best.rho|.
+    const char *paper;
 } plumb_report_correlation;
 
 /// Gets the correlation `index`. Returns false past the end, and if fewer than three models have a

@@ -254,6 +254,7 @@ i plumb_loader_open p* p loader_options*
 i plumb_loader_next loader_batch* p
   plumb_loader_close p
   plumb_evaluation_options_init evaluation_options* z
+i plumb_evaluation_set_protocol evaluation_options* symetric_options* forecast_options* i
 i plumb_evaluation_measure evaluation* s evaluation_options*
   plumb_evaluation_clear evaluation*
   plumb_evaluation_record p evaluation* evaluation_options*

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._arrays import options_struct
+from ._arrays import fill, options_struct
 from ._native import call, FileError, FormatError, lib, new_result, record
 from ._results import Evaluation
 
@@ -35,6 +35,8 @@ class Rollout:
 # What `plumb evaluate` calls these members of plumb_evaluation_options.
 _EVALUATION_NAMES = {"count": "forecast_videos", "steps": "forecast_steps", "measured": "phase_trajectories",
                      "films": "free_clips", "mlp": "network"}
+# And these of the options of SyMetric and of the forecast.
+_NESTED_NAMES = {"mode": "symetric", "mask": "symetric", "points": "symetric", "average": "forecast"}
 
 
 class Run:
@@ -88,12 +90,21 @@ class Run:
     def evaluate(self, *, probes=(), **options):
         """Evaluates the run by every measure that applies to its model, on data it has never seen. Options have the
         names of `plumb evaluate`: count=30, steps=1000, measured=100, first=0, world="pendulum", tuples=250,
-        probes=["probes.npz"] ...; mlp=False leaves out SyMetric by a network. symetric={"resamples": 0}, kappa={...},
-        forecast={...} and surprise={...} are dicts of options of those measures."""
+        mode="reference", mask="kl", points=10, average="median", protocol="paper", probes=["probes.npz"] ...; mlp=False
+        leaves out SyMetric by a network. symetric={"resamples": 0}, kappa={...}, forecast={...} and surprise={...} are
+        dicts of options of those measures."""
         given = {_EVALUATION_NAMES.get(name, name): value for name, value in options.items()}
-        if "forecast" in given:
-            given["forecast"] = {"average": "mean", **given["forecast"]}
-        opt = options_struct("evaluation_options", given)
+        nested = {"symetric": dict(given.pop("symetric", None) or {}), "forecast": dict(given.pop("forecast", None) or {})}
+        for name, struct in _NESTED_NAMES.items():
+            if name in given:
+                nested[struct][name] = given.pop(name)
+        opt = options_struct("evaluation_options", {"protocol": given.pop("protocol", "own")})
+        symetric, forecast = options_struct("symetric_options", {}), options_struct("forecast_options", {})
+        # The protocol first; what the caller wrote replaces what it sets.
+        call(lib.plumb_evaluation_set_protocol, ctypes.byref(opt), ctypes.byref(symetric), ctypes.byref(forecast), opt.protocol)
+        fill(symetric, "symetric_options", nested["symetric"])
+        fill(forecast, "forecast_options", nested["forecast"])
+        fill(opt, "evaluation_options", given)
         paths = [os.fsencode(path) for path in probes]
         opt.probes, opt.probe_count = (ctypes.c_char_p * max(len(paths), 1))(*paths), len(paths)
         out = new_result("evaluation")

@@ -13,6 +13,7 @@ typedef struct evaluate_command {
     plumb_evaluation_options opt;
     plumb_symetric_options symetric; // the nested options of `opt`
     plumb_kappa_options kappa;
+    plumb_forecast_options forecast;
     plumb_surprise_options surprise;
     option_list probes;
     const char *require;
@@ -31,12 +32,18 @@ static const cli_option command_options[] = {
     {.name = "data", FROM(evaluation_options, opt, "data"), .value = "F"},
     {.name = "first", FROM(evaluation_options, opt, "first"), .value = "I"},
     {.name = "allow-training-data", FROM(evaluation_options, opt, "allow_training_data")},
-    {.name = "count", .letter = 'n', .group = "dynamics models (HGN and variants)",
-     FROM(evaluation_options, opt, "forecast_videos"), .value = "N"},
+    {.name = "protocol", .group = "dynamics models (HGN and variants)",
+     FROM(evaluation_options, opt, "protocol")},
+    {.name = "count", .letter = 'n', FROM(evaluation_options, opt, "forecast_videos"),
+     .value = "N"},
     {.name = "steps", FROM(evaluation_options, opt, "forecast_steps"), .value = "T"},
     {.name = "measured", FROM(evaluation_options, opt, "phase_trajectories"), .value = "N"},
     {.name = "method", .kind = OPTION_ENUM, AT(method), .words = methods,
      .help = "SyMetric by polynomials and a network, or by polynomials alone"},
+    {.name = "average", FROM(forecast_options, forecast, "average")},
+    {.name = "mode", FROM(symetric_options, symetric, "mode")},
+    {.name = "mask", FROM(symetric_options, symetric, "mask")},
+    {.name = "points", FROM(symetric_options, symetric, "points")},
     {.name = "updates", FROM(symetric_options, symetric, "network_updates")},
     {.name = "few-points", FROM(symetric_options, symetric, "network_few_points")},
     {.name = "symplectic", FROM(kappa_options, kappa, "symplectic")},
@@ -65,7 +72,18 @@ static void defaults(void *given)
     cmd->opt = plumb_evaluation_defaults();
     cmd->symetric = plumb_symetric_defaults();
     cmd->kappa = plumb_kappa_defaults();
+    cmd->forecast = plumb_forecast_defaults();
+    cmd->forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
     cmd->surprise = plumb_surprise_defaults();
+}
+
+// --protocol stands for other options.
+static bool set_protocol(void *given)
+{
+    evaluate_command *cmd = given;
+    if (cmd->opt.protocol == PLUMB_EVALUATION_PROTOCOL_OWN) return false;
+    return !plumb_evaluation_set_protocol(&cmd->opt, &cmd->symetric, &cmd->forecast,
+                                          cmd->opt.protocol);
 }
 
 // The table of kappa, or why it was not measured.
@@ -141,14 +159,77 @@ static void print_forecast(const char *model, const plumb_forecast *forecast)
     table_averages(forecast);
 }
 
-// All tables of a dynamics model.
-static void print_dynamics(const char *run, const plumb_evaluation *result)
+// Sym or R2 by a network and by polynomials, with a star where SyMetric is 1, as the paper prints
+// them: "0.03* / 0.04*". NaN is a dash.
+static const char *format_both(char text[40], double network, bool network_star, double polynomial,
+                               bool polynomial_star)
+{
+    char parts[2][16];
+    const double values[] = {network, polynomial};
+    const bool stars[] = {network_star, polynomial_star};
+    for (int i = 0; i < 2; i++)
+        if (isnan(values[i])) snprintf(parts[i], sizeof parts[i], "-");
+        else
+            snprintf(parts[i], sizeof parts[i], values[i] < 100 ? "%.2f%s" : "%.0f%s", values[i],
+                     stars[i] ? "*" : "");
+    snprintf(text, 40, "%s / %s", parts[0], parts[1]);
+    return text;
+}
+
+// One row in the form of the paper's table. `vpt` is a text: ours has two averages.
+static void print_published_row(const char *name, const char *vpt,
+                                const plumb_published_scores *scores)
+{
+    char sym[40], r2[40];
+    printf("  %-10s %8.4g %8.4g  %-13s %-18s %s\n", name, 1e7 * scores->rec_mse,
+           1e7 * scores->ext_mse, vpt,
+           format_both(sym, scores->sym_network, scores->symetric_network, scores->sym_polynomial,
+                       scores->symetric_polynomial),
+           format_both(r2, scores->r2_network, scores->symetric_network, scores->r2_polynomial,
+                       scores->symetric_polynomial));
+}
+
+// Our numbers beside those of [Higgins21], for its 13 worlds.
+static void print_published(const plumb_evaluation *result)
+{
+    plumb_published_row row;
+    if (!plumb_published_find(&row, result->world)) return;
+    const plumb_evaluation_dynamics *dynamics = &result->dynamics;
+    const plumb_forecast *forecast = &dynamics->forecast;
+    const plumb_symetric *network = &dynamics->phase_space.network,
+                         *polynomial = &dynamics->phase_space.polynomial;
+    const bool has_network = dynamics->phase_space.has_network;
+    const plumb_published_scores ours = {
+        .rec_mse = forecast->forward.rec.published,
+        .ext_mse = forecast->forward.ext.published,
+        .sym_network = has_network ? network->sym : (double)NAN,
+        .sym_polynomial = polynomial->sym,
+        .r2_network = has_network ? network->r2 : (double)NAN,
+        .r2_polynomial = polynomial->r2,
+        .symetric_network = has_network && network->symetric >= 1.0,
+        .symetric_polynomial = polynomial->symetric >= 1.0,
+    };
+    char vpt[32];
+    puts("\npublished [Higgins21, Table 1], best seed; * SyMetric 1; VPT mean (median);\n"
+         "Sym and R2 by a network / by polynomials");
+    printf("  %-10s %8s %8s  %-13s %-18s %s\n", "", "Rec 1e-7", "Ext 1e-7", "VPT", "Sym", "R2");
+    snprintf(vpt, sizeof vpt, "%.4g (%.4g)", forecast->vpt_mean, forecast->vpt_median);
+    print_published_row("this run", vpt, &ours);
+    snprintf(vpt, sizeof vpt, "%.4g", row.hgnpp.vpt);
+    print_published_row("HGN++", vpt, &row.hgnpp);
+    snprintf(vpt, sizeof vpt, "%.4g", row.hgn.vpt);
+    print_published_row("HGN", vpt, &row.hgn);
+}
+
+// All tables of a dynamics model. `data`: the test data come from a file.
+static void print_dynamics(const char *run, const plumb_evaluation *result, bool data)
 {
     table_paragraph("%s: %s after %lld steps on %s, %lld latents", run, result->model,
                     (long long)result->training_steps, result->world,
                     (long long)result->dynamics.latents);
     print_phase_space(&result->dynamics);
     print_forecast(result->model, &result->dynamics.forecast);
+    if (!data) print_published(result);
     printf("\nVerdict: %s\n", plumb_verdict_name(result->dynamics.phase_space.verdict));
 }
 
@@ -229,7 +310,7 @@ static void print_tables(const void *context)
     const evaluation_output *output = context;
     if (output->result->kind == PLUMB_EVALUATION_VIDEO)
         print_evaluation_video(output->run, output->result);
-    else print_dynamics(output->run, output->result);
+    else print_dynamics(output->run, output->result, output->options->data);
 }
 
 // Shows the present stage in the progress line.
@@ -294,6 +375,7 @@ static int run(void *given, int files, char **file)
     cmd->opt.network = cmd->method == 0;
     cmd->opt.symetric = &cmd->symetric;
     cmd->opt.kappa = &cmd->kappa;
+    cmd->opt.forecast = &cmd->forecast;
     cmd->opt.surprise = &cmd->surprise;
     cmd->opt.probes = cmd->probes.item;
     cmd->opt.probe_count = cmd->probes.count;
@@ -325,5 +407,6 @@ const cli_command cmd_evaluate = {
     .options = command_options,
     .options_size = sizeof(evaluate_command),
     .defaults = defaults,
+    .preset = set_protocol,
     .run = run,
 };

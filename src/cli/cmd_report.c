@@ -3,6 +3,7 @@
 // Each argument adds models to one report. The library draws the figures that the data allow.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/common/command.h"
@@ -64,7 +65,8 @@ static void print_correlations(const plumb_report *report)
     for (int64_t i = 0; plumb_report_correlation_at(&c, report, i); i++) {
         if (!i)
             printf("\nrank correlation with VPT, 95 %% intervals\n"
-                   "(sign changed where lower is better)\n  %-13s %-25s %-25s %s\n",
+                   "(sign changed where lower is better; the paper has the absolute value over\n"
+                   "the fifth with the longest VPT)\n  %-13s %-25s %-25s %s\n",
                    "", "all models", "fifth with longest VPT", "paper");
         printf("  %-13s %-25s %-25s %s\n", c.measure, format_correlation(all, sizeof all, &c.all),
                format_correlation(best, sizeof best, &c.best), c.paper ? c.paper : "");
@@ -91,6 +93,7 @@ static void record_correlations(plumb_record *record, const plumb_report *report
         plumb_record_begin_object(record, c.measure);
         record_correlation(record, "all", &c.all);
         record_correlation(record, "best", &c.best);
+        plumb_record_set_double(record, "paper", c.paper ? atof(c.paper) : (double)NAN);
         plumb_record_end(record);
     }
     if (plumb_report_correlation_at(&c, report, 0)) plumb_record_end(record);

@@ -22,6 +22,9 @@ void evaluate_dynamics_clear(plumb_evaluation_dynamics *result);
 void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynamics *result,
                               const evaluation_config *config);
 
+/// Writes the row of a world in [Higgins21, Table 1] as "paper"; null if the table has none.
+void evaluate_dynamics_record_published(plumb_record *record, const char *world);
+
 /// Evaluates a video model. What `out` points to is in `keep`. `out` is cleared by the caller, also
 /// after a failure.
 plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_model *trained,

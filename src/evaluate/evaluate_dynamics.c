@@ -184,8 +184,11 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
                                            .variance = &states.variance,
                                            .truth = &states.truth,
                                            .canonical = &canonical};
+    // The variance is that of the posterior at the inferred step.
+    plumb_symetric_options symetric = config->symetric;
+    symetric.inferred_step = trained->model.dynamics->inferred_step;
     plumb_phase_space_options opt = plumb_phase_space_defaults();
-    opt.symetric = &config->symetric;
+    opt.symetric = &symetric;
     opt.kappa = &kappa;
     return plumb_phase_space_measure(&out->phase_space, &input, &opt);
 }
@@ -202,6 +205,7 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
     plumb_symetric_options opt = config->symetric;
     opt.method = PLUMB_SYMETRIC_METHOD_MLP;
     opt.mode = PLUMB_SYMETRIC_MODE_CONVERGED;
+    opt.inferred_step = dynamics->inferred_step;
     for (int64_t latents = phase_space->polynomial.latents;; latents = all) {
         // Enough trajectories for a given number of points per parameter.
         const int64_t count = symetric_required_trajectories(latents, 2 * phase_space->polynomial.n,
@@ -265,12 +269,48 @@ static void record_network(plumb_record *record, const plumb_evaluation_dynamics
     plumb_record_end(record);
 }
 
+// One half of a row of the published table, under the names of our own numbers.
+static void record_scores(plumb_record *record, const char *key,
+                          const plumb_published_scores *scores)
+{
+    plumb_record_begin_object(record, key);
+    plumb_record_set_double(record, "rec_mse", scores->rec_mse);
+    plumb_record_set_double(record, "ext_mse", scores->ext_mse);
+    plumb_record_set_double(record, "vpt", scores->vpt);
+    for (int i = 0; i < 2; i++) {
+        plumb_record_begin_object(record, i ? "mlp" : "pr");
+        plumb_record_set_double(record, "r2", i ? scores->r2_network : scores->r2_polynomial);
+        plumb_record_set_double(record, "sym", i ? scores->sym_network : scores->sym_polynomial);
+        plumb_record_set_int(record, "symetric",
+                             i ? scores->symetric_network : scores->symetric_polynomial);
+        plumb_record_end(record);
+    }
+    plumb_record_end(record);
+}
+
+void evaluate_dynamics_record_published(plumb_record *record, const char *world)
+{
+    plumb_published_row row;
+    if (!plumb_published_find(&row, world)) {
+        plumb_record_set_null(record, "paper");
+        return;
+    }
+    plumb_record_begin_object(record, "paper");
+    plumb_record_set_string(record, "source", "[Higgins21, Table 1], best seed");
+    record_scores(record, "hgn++", &row.hgnpp);
+    record_scores(record, "hgn", &row.hgn);
+    plumb_record_end(record);
+}
+
 void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynamics *result,
                               const evaluation_config *config)
 {
     const plumb_forecast *f = &result->forecast;
     const plumb_phase_space *p = &result->phase_space;
     plumb_record_set_int(record, "latents", result->latents);
+    plumb_record_set_string(record, "protocol",
+                            config->all.protocol == PLUMB_EVALUATION_PROTOCOL_PAPER ? "paper"
+                                                                                    : "own");
     plumb_record_set_string(record, "verdict", plumb_verdict_name(p->verdict));
     plumb_record_set_string(record, "verdict_why", p->why);
     // The most important numbers are at the top level. All the rest is in the objects below.

@@ -144,7 +144,11 @@ void plumb_evaluation_record(plumb_record *record, const plumb_evaluation *resul
     plumb_record_set_int(record, "steps", result->training_steps);
     if (result->kind == PLUMB_EVALUATION_VIDEO)
         evaluate_video_record(record, &result->video, &config);
-    else evaluate_dynamics_record(record, &result->dynamics, &config);
+    else {
+        evaluate_dynamics_record(record, &result->dynamics, &config);
+        // A file of test data is no world of the table.
+        evaluate_dynamics_record_published(record, config.all.data ? "" : result->world);
+    }
     plumb_record_set_double(record, "seconds", result->seconds);
 }
 

@@ -3,9 +3,16 @@
 // defaults and their ranges.
 #include "evaluate/options.h"
 
+#include <string.h>
+
+#include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
+#include "base/status.h"
 #include "measures/surprise/options.h"
+
+// In the order of the enumerators.
+static const char *const protocol_words[] = {"own", "paper", NULL};
 
 // Ranges are checked by options_check_ranges(); `help` is also the text of --help.
 // clang-format off
@@ -45,6 +52,8 @@ static const option_spec evaluation_specs[] = {
      .help = "options of the scorers"},
     {MEMBER(allow_training_data), .kind = OPTION_BOOL,
      .help = "evaluate also on the videos that the model was trained on"},
+    {MEMBER(protocol), .kind = OPTION_ENUM, .words = protocol_words,
+     .help = "paper: as published, 10 videos, SyMetric in mode reference; other options still count"},
     {0},
 };
 #undef MEMBER
@@ -111,6 +120,50 @@ void plumb_evaluation_options_init(plumb_evaluation_options *options, size_t siz
                                                .tuples = 250,
                                                .free_clips = 64};
     options_init(options, size, &defaults, sizeof defaults);
+}
+
+plumb_status plumb_evaluation_set_protocol(plumb_evaluation_options *options,
+                                           plumb_symetric_options *symetric,
+                                           plumb_forecast_options *forecast,
+                                           plumb_evaluation_protocol protocol)
+{
+    REQUIRE_ARGUMENT(options);
+    REQUIRE_ARGUMENT(symetric);
+    REQUIRE_ARGUMENT(forecast);
+    if (protocol != PLUMB_EVALUATION_PROTOCOL_OWN && protocol != PLUMB_EVALUATION_PROTOCOL_PAPER)
+        return fail(PLUMB_EVALUE, "protocol is %d; there are 0 (own) and 1 (paper)", (int)protocol);
+    const plumb_evaluation_options defaults = plumb_evaluation_defaults();
+    const plumb_symetric_options published = plumb_symetric_defaults();
+    plumb_evaluation_options all = defaults;
+    plumb_symetric_options phase = published;
+    plumb_forecast_options frames = plumb_forecast_defaults();
+    plumb_status st = options_resolve(&all, sizeof all, options, "plumb_evaluation_options");
+    if (!st) st = options_resolve(&phase, sizeof phase, symetric, "plumb_symetric_options");
+    if (!st) st = options_resolve(&frames, sizeof frames, forecast, "plumb_forecast_options");
+    if (st) return st;
+    // Most published values are the defaults.
+    const bool paper = protocol == PLUMB_EVALUATION_PROTOCOL_PAPER;
+    all.forecast_videos = paper ? 10 : defaults.forecast_videos;
+    all.forecast_steps = defaults.forecast_steps;
+    all.phase_trajectories = defaults.phase_trajectories;
+    all.network = defaults.network;
+    all.protocol = protocol;
+    all.symetric = symetric;
+    all.forecast = forecast;
+    phase.mode = paper ? PLUMB_SYMETRIC_MODE_REFERENCE : published.mode;
+    phase.mask = published.mask;
+    phase.points = published.points;
+    phase.batch = published.batch;
+    phase.r2 = published.r2;
+    phase.scale = published.scale;
+    frames.average = PLUMB_FORECAST_AVERAGE_MEAN;
+    frames.backward_count = PLUMB_FORECAST_VPT_ORIGIN_INFERRED;
+    // A caller that was compiled with an older header has shorter structs.
+    all.size = options->size, phase.size = symetric->size, frames.size = forecast->size;
+    memcpy(options, &all, options->size);
+    memcpy(symetric, &phase, symetric->size);
+    memcpy(forecast, &frames, forecast->size);
+    return PLUMB_OK;
 }
 
 void plumb_rollout_options_init(plumb_rollout_options *options, size_t size)

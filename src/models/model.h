@@ -54,6 +54,7 @@ typedef struct model_dynamics {
     int64_t targets;         ///< frames to predict in training
     frame_protocol protocol; ///< which frames the targets are
     int64_t first_step;      ///< first frame of a video that it can predict
+    int64_t inferred_step;   ///< step whose state is inferred, counted from first_step
     bool forward_only;       ///< it cannot be run backward in time
     bool has_momenta;        ///< its latents are (q, velocity), and it can compute momenta
     plumb_status (*rollout)(void *context, const model_rollout_job *job);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "io/png.h"
 #include "plot/palette.h"
+#include "report/paper_table.h"
 #include "report/report_model.h"
 
 // A sheet is one image with all frames; at most 240 frames keep the page small.
@@ -73,7 +74,7 @@ static const char script[] =
 // ---- text ----
 
 // Prints text with the special characters of HTML escaped.
-static void print_text(buffer *html, const char *text)
+void html_page_text(buffer *html, const char *text)
 {
     for (; text && *text; text++) {
         if (*text == '<') buffer_printf(html, "&lt;");
@@ -177,7 +178,7 @@ static void print_scorers(buffer *html, const report_model *model)
     for (const json_tree *scorer = scorers ? scorers->child : NULL; scorer; scorer = scorer->next) {
         if (!isfinite(json_tree_double(scorer, "accuracy"))) continue;
         buffer_printf(html, "<tr><td>accuracy, ");
-        print_text(html, scorer->key);
+        html_page_text(html, scorer->key);
         buffer_printf(html, "</td><td class=n>%.4g</td><td>", json_tree_double(scorer, "accuracy"));
         print_interval(html, scorer, "accuracy_ci");
         buffer_printf(html,
@@ -218,13 +219,13 @@ static void print_details(buffer *html, const report_model *model)
                                         "surprise"};
     if (model->measure && json_tree_string(model->measure, "why")) {
         buffer_printf(html, "<p class=pale>SyMetric: ");
-        print_text(html, json_tree_string(model->measure, "why"));
+        html_page_text(html, json_tree_string(model->measure, "why"));
         buffer_printf(html, ".</p>\n");
     }
     const char *why = json_tree_string(model->kappa, "canonical_why");
     if (why) {
         buffer_printf(html, "<p class=pale>kappa: ");
-        print_text(html, why);
+        html_page_text(html, why);
         buffer_printf(html, ".</p>\n");
     }
     // One row per measure: number of inputs, seed, version and hash.
@@ -242,7 +243,7 @@ static void print_details(buffer *html, const report_model *model)
                                : json_tree_double(parts[i], "tuples"),
                       i == 3 ? "tuples" : "trajectories", json_tree_double(parts[i], "seed"),
                       json_tree_double(parts[i], "measure_version"));
-        print_text(html, json_tree_string(parts[i], "input_hash"));
+        html_page_text(html, json_tree_string(parts[i], "input_hash"));
         buffer_printf(html, "</code>");
         if (isfinite(json_tree_double(parts[i], "k")))
             buffer_printf(html, ", k = %.6g neighbours", json_tree_double(parts[i], "k"));
@@ -253,9 +254,9 @@ static void print_details(buffer *html, const report_model *model)
                                                   : NULL;
          setting; setting = setting->next) {
         buffer_printf(html, "<tr><td>");
-        print_text(html, setting->key);
+        html_page_text(html, setting->key);
         buffer_printf(html, "</td><td colspan=4>");
-        if (setting->text) print_text(html, setting->text);
+        if (setting->text) html_page_text(html, setting->text);
         else if (setting->kind == JSON_BOOL)
             buffer_printf(html, setting->number > 0.5 ? "true" : "false");
         else buffer_printf(html, "%.10g", setting->number);
@@ -376,7 +377,7 @@ static void print_verdict(buffer *html, const report_model *model)
                   !verdict && state
                       ? "Not decided"
                       : (state || !model->surprise ? headings : surprise_headings)[verdict]);
-    print_text(html, text);
+    html_page_text(html, text);
     buffer_printf(html, "</div>\n");
 }
 
@@ -387,12 +388,12 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
     plumb_status st = PLUMB_OK;
     const char *model_name = json_tree_string(model->config, "model");
     buffer_printf(html, "<section><h2 id=m%lld>", (long long)index);
-    print_text(html, model->name);
+    html_page_text(html, model->name);
     buffer_printf(html, "</h2>\n");
     // What the model is, and how long it was trained.
     if (model_name || model->world) {
         buffer_printf(html, "<p class=pale>");
-        print_text(html, model_name ? model_name : "a model");
+        html_page_text(html, model_name ? model_name : "a model");
         if (model->world)
             buffer_printf(html, " on %s: %s", model->world->name, model->world->summary);
         const double steps = json_tree_double(model->train, "steps"),
@@ -429,7 +430,7 @@ static plumb_status print_overview(buffer *html, const plumb_report *report)
                                   json_tree_double(model->kappa, "kappa"), report_model_vpt(model)};
         const int verdict = 1 + verdict_text(text, sizeof text, model);
         buffer_printf(html, "<tr><td><a href=\"#m%lld\">", (long long)index++);
-        print_text(html, model->name);
+        html_page_text(html, model->name);
         buffer_printf(html, "</a></td><td class=%s>%s</td>", classes[verdict],
                       verdict          ? short_words[verdict]
                       : model->failed  ? "failed"
@@ -463,7 +464,7 @@ plumb_status html_page_write(buffer *html, const plumb_report *report)
         "content=\"width=device-width,initial-scale=1\"><meta name=generator content=\"plumb %s\">"
         "<link rel=icon href=\"data:,\"><title>plumb: ",
         plumb_version());
-    print_text(html, report->first->name);
+    html_page_text(html, report->first->name);
     if (report->model_count > 1)
         buffer_printf(html, " and %lld more", (long long)report->model_count - 1);
     buffer_printf(html, "</title><style>");
@@ -476,6 +477,7 @@ plumb_status html_page_write(buffer *html, const plumb_report *report)
                   (long long)report->model_count, report->model_count > 1 ? "s" : "",
                   plumb_version());
     if (report->model_count > 1) st = print_overview(html, report);
+    if (!st) paper_table_print(html, report);
     for (const report_model *model = report->first; model && !st; model = model->next) {
         st = print_model(html, report, model, index++);
         surprise |= model->surprise != NULL;

@@ -87,6 +87,8 @@ typedef enum figure_kind { FIGURE_PNG, FIGURE_SVG, FIGURE_INLINE } figure_kind;
 plumb_status figure_render(buffer *out, const figure *entry, figure_kind kind,
                            const plumb_report *report, const report_model *model);
 
+/// Prints text with the special characters of HTML escaped.
+void html_page_text(buffer *html, const char *text);
 /// Writes the HTML page.
 plumb_status html_page_write(buffer *out, const plumb_report *report);
 

@@ -272,6 +272,7 @@ static plumb_status evaluate_run(const study_file *study, const char *path, int 
     plumb_evaluation result;
     plumb_evaluation_options opt = study->evaluate;
     opt.symetric = &study->symetric;
+    opt.forecast = &study->forecast;
     opt.kappa = &study->kappa;
     opt.surprise = &study->surprise;
     opt.threads = threads;

@@ -14,6 +14,7 @@
 #include "base/spelling.h"
 #include "dataset/video_load.h"
 #include "evaluate/options.h"
+#include "measures/forecast/options.h"
 #include "measures/kappa/options.h"
 #include "measures/surprise/options.h"
 #include "measures/symetric/options.h"
@@ -60,6 +61,15 @@ static plumb_status hash_options(char out[33], const study_file *study)
     buffer_printf(&text, "%lld %lld %lld", (long long)options->tuples,
                   (long long)options->free_clips, (long long)study->surprise.k);
     if (study->kappa.symplectic) buffer_printf(&text, " symplectic");
+    // What came later is named only where it is not the default.
+    const plumb_symetric_options symetric = plumb_symetric_defaults();
+    if (study->forecast.average != PLUMB_FORECAST_AVERAGE_MEAN) buffer_printf(&text, " median");
+    if (study->symetric.mode != symetric.mode) buffer_printf(&text, " reference");
+    if (study->symetric.mask != symetric.mask)
+        buffer_printf(&text, " mask %d", (int)study->symetric.mask);
+    if (study->symetric.points != symetric.points)
+        buffer_printf(&text, " points %lld", (long long)study->symetric.points);
+    if (study->evaluate.protocol) buffer_printf(&text, " protocol %d", (int)options->protocol);
     if (!text.failed) hash_bytes(out, text.data, text.size);
     const plumb_status st =
         text.failed ? fail(PLUMB_EMEMORY, "out of memory for a study") : PLUMB_OK;
@@ -83,6 +93,11 @@ static const evaluate_key evaluate_keys[] = {
     {"steps", &evaluation_option_table, "forecast_steps", AT(evaluate)},
     {"measured", &evaluation_option_table, "phase_trajectories", AT(evaluate)},
     {"first", &evaluation_option_table, "first", AT(evaluate)},
+    {"average", &forecast_option_table, "average", AT(forecast)},
+    {"mode", &symetric_option_table, "mode", AT(symetric)},
+    {"mask", &symetric_option_table, "mask", AT(symetric)},
+    {"points", &symetric_option_table, "points", AT(symetric)},
+    {"protocol", &evaluation_option_table, "protocol", AT(evaluate)},
     {"updates", &symetric_option_table, "network_updates", AT(symetric)},
     {"tuples", &evaluation_option_table, "tuples", AT(evaluate)},
     {"films", &evaluation_option_table, "free_clips", AT(evaluate)},
@@ -121,11 +136,19 @@ plumb_status study_check_evaluate(study_file *study, const yaml *node)
     for (int i = 0; i < EVALUATE_KEYS; i++) names[i] = evaluate_keys[i].name;
     if (node && node->kind != YAML_MAP && node->text[0])
         return fail(PLUMB_EFORMAT, "%s:%d: \"evaluate\" takes a map", study->path, node->line);
-    for (const yaml *child = node ? node->child : NULL; child; child = child->next) {
-        plumb_status st = study_check_key(study, child, names, "evaluate");
-        int i = 0;
-        while (!st && strcmp(names[i], child->key)) i++;
-        if (!st) st = read_evaluate_key(study, child, &evaluate_keys[i]);
+    study->forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
+    // A protocol stands for other keys, so these are read a second time.
+    for (int pass = 0; pass < 2; pass++) {
+        for (const yaml *child = node ? node->child : NULL; child; child = child->next) {
+            plumb_status st = study_check_key(study, child, names, "evaluate");
+            int i = 0;
+            while (!st && strcmp(names[i], child->key)) i++;
+            if (!st) st = read_evaluate_key(study, child, &evaluate_keys[i]);
+            if (st) return st;
+        }
+        if (pass || !study->evaluate.protocol) continue;
+        const plumb_status st = plumb_evaluation_set_protocol(
+            &study->evaluate, &study->symetric, &study->forecast, study->evaluate.protocol);
         if (st) return st;
     }
     return hash_options(study->options_hash, study);

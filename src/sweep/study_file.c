@@ -535,6 +535,7 @@ plumb_status study_file_read(study_file *out, const char *text, size_t size, con
     yaml *root;
     *out = (study_file){.evaluate = plumb_evaluation_defaults(),
                         .symetric = plumb_symetric_defaults(),
+                        .forecast = plumb_forecast_defaults(),
                         .kappa = plumb_kappa_defaults(),
                         .surprise = plumb_surprise_defaults()};
     out->path = arena_strdup(&out->mem, path);

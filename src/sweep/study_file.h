@@ -32,6 +32,7 @@ typedef struct study_file {
     int64_t run_count;
     plumb_evaluation_options evaluate;
     plumb_symetric_options symetric; ///< the nested options of `evaluate`
+    plumb_forecast_options forecast;
     plumb_kappa_options kappa;
     plumb_surprise_options surprise;
     char options_hash[33]; ///< of all options that decide an evaluation

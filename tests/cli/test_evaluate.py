@@ -113,6 +113,60 @@ def test_a_file_with_too_few_trajectories_says_what_the_network_lacks(run, tmp_p
     assert plumb.answer(run, *QUICK, "--data", data, "--few-points")["mlp"]["train_points"] == 180
 
 
+# ---- the protocol of the paper ----
+
+def test_the_paper_has_its_row_beside_ours(run, got):
+    assert got["paper"]["hgn++"]["vpt"] == 937 and got["paper"]["hgn++"]["rec_mse"] == pytest.approx(5e-9)
+    assert got["paper"]["hgn++"]["pr"] == {"r2": 1, "sym": 0, "symetric": 1} and got["paper"]["hgn"]["mlp"]["r2"] == 0.88
+    table = plumb.run(run, *FEW, "--method", "pr").stdout
+    rows = {line.split("  ")[1]: line for line in table[table.index("published [Higgins21, Table 1]"):].splitlines() if line.startswith("  ")}
+    assert rows["HGN++"].split() == ["HGN++", "0.05", "0.18", "937", "0.00*", "/", "0.00*", "0.99*", "/", "1.00*"]
+    assert rows["this run"].split()[-3] == "-"  # no network
+
+
+def test_a_file_has_no_row_in_the_paper(run, tmp_path):
+    data = tmp_path / "data.npz"
+    Program("simulate").run("mass-spring", "--count", 4, "--steps", 70, "--seed", 9, "--out", data)
+    assert plumb.answer(run, *FEW, "--method", "pr", "--data", data)["paper"] is None
+    assert "Higgins21, Table 1" not in plumb.run(run, *FEW, "--method", "pr", "--data", data).stdout
+
+
+def test_protocol_paper_is_as_published_and_options_still_count(run):
+    few = ("--steps", 5, "--method", "pr")
+    paper = plumb.answer(run, *few, "--protocol", "paper")
+    assert paper["protocol"] == "paper" and paper["forecast"]["n"] == 10
+    assert paper["pr"]["mode"] == "reference" and paper["pr"]["fits"] == 20 and paper["pr"]["trajectories"] == 100
+    assert paper["vpt"] == paper["vpt_mean"]
+    # Before or after it.
+    for words in ("--count", 2, "--mode", "converged", "--protocol", "paper"), ("--protocol", "paper", "--mode", "converged", "--count", 2):
+        other = plumb.answer(run, *few, *words)
+        assert other["forecast"]["n"] == 2 and other["pr"]["mode"] == "converged" and other["protocol"] == "paper"
+
+
+def test_mode_mask_points_and_average_are_those_of_measure_and_forecast(run, got, tmp_path):
+    reference = plumb.answer(run, *FEW, "--method", "pr", "--mode", "reference", "--points", 7, "--mask", "none", "--average", "median")
+    out = tmp_path / "measured.npz"
+    Program("rollout").run(run, "--measured", "--count", 10, "--steps", 60, "--out", out)
+    measured = Program("measure").answer(out, "--mode", "reference", "--points", 7, "--mask", "none")
+    assert numbers(reference["pr"]) == {key: value for key, value in numbers(measured).items() if key in reference["pr"]}
+    assert reference["pr"]["mode"] == "reference" and got["pr"]["mode"] == "converged"
+    assert reference["forecast"]["average"] == "median" and reference["vpt"] == reference["vpt_median"]
+    assert got["forecast"]["average"] == "mean" and got["vpt"] == got["vpt_mean"]
+
+
+def test_the_divergence_is_that_of_the_inferred_frame(run, tmp_path):
+    """The tiny preset infers a frame in the middle of its window; its posterior belongs to that step."""
+    out = tmp_path / "measured.npz"
+    Program("rollout").run(run, "--measured", "--count", 10, "--steps", 60, "--out", out)
+    config = json.loads((run / "config.json").read_text())["settings"]
+    step = config["window"] // 2 if config["direction"] == "forward_backward" else config["window"] - 1
+    assert step > 0
+    by_kl = plumb.answer(run, *FEW, "--method", "pr", "--mask", "kl")["pr"]
+    right = Program("measure").answer(out, "--mask", "kl", "--inferred-step", step)
+    assert by_kl["informative_dimensions"] == right["informative_dimensions"] and by_kl["latents_used"] == right["latents_used"]
+    assert by_kl["r2"] == right["r2"]
+
+
 def test_wrong_usage_is_one_line(run):
     plumb.refused("not 0; see plumb evaluate --help", code=2)
     plumb.refused("did you mean both", run, "--method", "bth", code=2)

@@ -130,6 +130,16 @@ def test_a_missing_study_is_one_line(inside):
 
 # ---- a study ----
 
+def test_the_protocol_of_an_evaluation_is_a_key_and_others_still_count(inside):
+    (inside / "p.yaml").write_text(
+        "name: p\nruns:\n  - model: hgn++\n    world: mass-spring\n    preset: tiny\n    steps: 2\n"
+        "evaluate: {measured: 10, protocol: paper, count: 2, steps: 5, method: pr, mask: none, points: 5, average: median}\n")
+    plumb.run("p.yaml", "--out", "p")
+    (record,) = lines(inside / "p")
+    assert record["evaluate"]["protocol"] == "paper" and record["evaluate"]["forecast"]["n"] == 2
+    assert record["evaluate"]["pr"]["mode"] == "reference" and record["evaluate"]["pr"]["fits"] == 2
+    assert record["evaluate"]["vpt"] == record["evaluate"]["vpt_median"]
+
 def test_a_study_runs_every_combination_and_records_it(whole):
     out, said = whole
     assert (said["runs"], said["done"], said["skipped"], said["failed"], said["left"]) == (COUNT, COUNT, 0, 0, 0)

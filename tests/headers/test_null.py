@@ -118,7 +118,7 @@ class Function:
         if stars == 1 and kind in OBJECTS:
             return f"(void *){OBJECTS[kind]}"
         if stars == 1 and kind.endswith("_options"):
-            return "&options"
+            return f"&options{at}"
         if kind == "char" and stars == 1:
             return "(char *)text_storage" if name == "text" and "const" not in self.name else '(char *)"missing"'
         return "(void *)text_storage"
@@ -144,10 +144,8 @@ def program(found):
     for function in found:
         status = function.result == "plumb_status"
         options = [at for at, (kind, stars, _) in enumerate(function.parameters) if stars == 1 and kind.endswith("_options")]
-        start = []
-        if options:
-            kind = function.parameters[options[0]][0]
-            start = [f"{kind} options; {kind}_init(&options, sizeof options);"]
+        kinds = [(at, function.parameters[at][0]) for at in options]
+        start = [f"{kind} options{at}; {kind}_init(&options{at}, sizeof options{at});" for at, kind in kinds]
 
         def add(text, call, word):
             body = f'FAILS({call}, "{word}")' if word else call
@@ -160,10 +158,10 @@ def program(found):
             wanted = status and name not in function.optional
             add(f"{function.name}({name} = NULL)", function.call({at: "NULL"}), "NULL" if wanted else "")
         for at in options if status else []:
-            for size in ("0", "3", "sizeof options + 8", "(size_t)-1"):
+            for size in ("0", "3", f"sizeof options{at} + 8", "(size_t)-1"):
                 calls += 1
                 lines.append(f'    CALL("{function.name}(size = {size})", 1, {{ {" ".join(start)} memset(text_storage, 0, sizeof text_storage); '
-                             f'options.size = {size}; FAILS({function.call({})}, "{function.parameters[at][0]}"); }});')
+                             f'options{at}.size = {size}; FAILS({function.call({})}, "{function.parameters[at][0]}"); }});')
     lines += ["    return failures ? 1 : 0;", "}"]
     return "\n".join(lines), calls
 

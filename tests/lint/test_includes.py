@@ -32,8 +32,8 @@ ALLOWED = {
     "train": {"base", "io", "worlds", "engine", "dataset", "models", "distributed"},
     "evaluate": {"base", "io", "worlds", "dataset", "measures/symetric", "measures/phase_space", "measures/forecast",
                  "measures/surprise", "models", "train"},
-    "sweep": {"base", "math", "io", "dataset", "measures/symetric", "measures/kappa", "measures/surprise", "distributed", "train",
-              "evaluate"},
+    "sweep": {"base", "math", "io", "dataset", "measures/symetric", "measures/kappa", "measures/forecast", "measures/surprise",
+              "distributed", "train", "evaluate"},
     "plot": {"base", "io"},
     # Of worlds, measures and evaluate the report sees what every user sees.
     "report": {"base", "io", "plot", "plumb/world.h", "plumb/dataset.h", "plumb/kappa.h", "plumb/phase_space.h",

@@ -57,6 +57,16 @@ def test_a_run_is_evaluated(run):
     assert result.model == "hgn++" and result.pr["r2_ci"] is None and result.vpt >= 0
 
 
+def test_the_protocol_of_the_paper_and_its_options_are_keywords(run):
+    result = run.evaluate(protocol="paper", count=2, steps=20, measured=10, mlp=False, mask="none", average="median")
+    assert result.protocol == "paper" and result.pr["mode"] == "reference" and result.pr["fits"] == 2
+    assert result.forecast["average"] == "median" and result.forecast["n"] == 2
+    other = run.evaluate(count=2, steps=20, measured=10, mlp=False, mode="reference", points=5)
+    assert other.protocol == "own" and other.pr["mode"] == "reference" and other.forecast["average"] == "mean"
+    with pytest.raises(ValueError, match="wanted own, paper"):
+        run.evaluate(protocol="papper")
+
+
 def test_failures_have_a_kind_of_their_own(run, path, tmp_path):
     with pytest.raises(plumb.FileError, match="a run directory is what plumb train writes"):
         plumb.load_run(str(tmp_path))

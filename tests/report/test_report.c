@@ -126,6 +126,29 @@ TEST(no_pair_of_a_phase_space_is_left_out_without_a_word)
     plumb_report_free(r);
 }
 
+TEST(a_page_has_the_papers_table_with_both_routes_and_stars)
+{
+    plumb_report *r;
+    CHECK_OK(plumb_report_create(&r));
+    static const char *const record =
+        "{\"evaluate\": {\"world\": \"two-body\", \"vpt_forward\": 9, \"pr\": {\"r2\": 0.97, "
+        "\"sym\": 0.01, \"symetric\": 1}, \"mlp\": {\"r2\": 0.5, \"sym\": 1000, "
+        "\"symetric\": 0}, \"forecast\": {\"vpt\": 12.5, \"vpt_median\": 11, \"rec_mse\": "
+        "2e-7, \"ext_mse\": 5e-6}}}";
+    CHECK_OK(plumb_report_add_record(r, "ours", record));
+    CHECK_OK(plumb_report_save(r, file(".html")));
+    char *text = contents(path);
+    assert_non_null(strstr(text,
+                           "<td>two-body</td><td>ours</td><td class=n>2</td><td class=n>50</td>"
+                           "<td class=n>12.5 (11)</td><td class=n>1000 / 0.01*</td>"
+                           "<td class=n>0.50 / 0.97*</td>"));
+    assert_non_null(strstr(text, "<td>paper, HGN++</td><td class=n>0.04</td><td class=n>0.41</td>"
+                                 "<td class=n>447</td><td class=n>0.22 / 0.15</td>"));
+    assert_non_null(strstr(text, "<td>paper, HGN</td>"));
+    free(text);
+    plumb_report_free(r);
+}
+
 TEST(no_latent_of_a_traversal_is_left_out_without_a_word)
 {
     enum { LATENTS = 40 };
@@ -340,7 +363,7 @@ TEST(many_models_say_which_measure_predicts_vpt)
     CHECK_OK(plumb_report_figure_svg(&svg, r, "correlation"));
     assert_non_null(strstr(svg, "+1.00 [1.00, 1.00] all 70"));
     assert_non_null(strstr(svg, "+1.00 [1.00, 1.00] best 14"));
-    assert_non_null(strstr(svg, "paper 0.37 (0.45)"));
+    assert_non_null(strstr(svg, "paper, best fifth: 0.45"));
     assert_null(strstr(svg, ">R2<")); // it is the same for all
     CHECK_OK(plumb_report_figure_svg(&svg, r, "models"));
     assert_non_null(strstr(svg, ">m0<"));

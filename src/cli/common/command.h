@@ -67,6 +67,9 @@ typedef struct cli_command {
     size_t options_size;             ///< bytes of the struct that the options fill
     cli_complete complete;           ///< what completion offers for a file argument
     void (*defaults)(void *options); ///< NULL: all options are zero
+    /// An option that stands for others: sets them and returns true. Options that are given too
+    /// then replace what it set, in any order. NULL: there is none.
+    bool (*preset)(void *options);
     /// Runs the command and returns the exit code.
     int (*run)(void *options, int files, char **file);
 } cli_command;

@@ -97,26 +97,39 @@ static int store_value(const cli_command *command, const cli_option *option, voi
 
 // ---- parsing ----
 
-int options_parse(const cli_command *command, void *options, int argc, char **argv, int *files,
-                  char ***file)
+// The table of getopt_long, from that of a command.
+typedef struct option_tables {
+    struct option longs[MAX_OPTIONS + 2];
+    char shorts[2 * MAX_OPTIONS + 4];
+} option_tables;
+
+static void fill_tables(option_tables *tables, const cli_command *command)
 {
-    // The table of getopt_long, from that of the command.
-    struct option longs[MAX_OPTIONS + 2] = {{0}};
-    char shorts[2 * MAX_OPTIONS + 4] = ":h";
     int count = 0;
+    *tables = (option_tables){.shorts = ":h"};
     for (const cli_option *o = command->options; o->name && count < MAX_OPTIONS; o++, count++) {
         const bool value = options_takes_value(o);
-        longs[count] = (struct option){o->name, value ? required_argument : no_argument, NULL,
-                                       LONG_ONLY + count};
-        if (o->letter) snprintf(shorts + strlen(shorts), 3, "%c%s", o->letter, value ? ":" : "");
+        tables->longs[count] = (struct option){o->name, value ? required_argument : no_argument,
+                                               NULL, LONG_ONLY + count};
+        if (o->letter)
+            snprintf(tables->shorts + strlen(tables->shorts), 3, "%c%s", o->letter,
+                     value ? ":" : "");
     }
-    longs[count] = (struct option){"help", no_argument, NULL, 'h'};
+    tables->longs[count] = (struct option){"help", no_argument, NULL, 'h'};
+}
 
+// Stores all options of the command line. `again`: a second time, without those that can be
+// repeated. Returns -1 to continue, else the exit code.
+static int store_options(const cli_command *command, void *options, int argc, char **argv,
+                         bool again)
+{
+    option_tables tables;
+    fill_tables(&tables, command);
     // getopt_long moves file arguments to the end. Messages are ours.
     opterr = 0;
     optind = 0; // glibc: start from the beginning
     int got;
-    while ((got = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+    while ((got = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
         if (got == 'h') {
             help_print(command);
             return EXIT_DONE;
@@ -135,9 +148,21 @@ int options_parse(const cli_command *command, void *options, int argc, char **ar
         if (got >= LONG_ONLY) o += got - LONG_ONLY;
         else
             while (o->letter != got) o++;
+        if (again && o->is_list) continue;
         const int code = store_value(command, o, options, optarg);
         if (code >= 0) return code;
     }
+    return -1;
+}
+
+int options_parse(const cli_command *command, void *options, int argc, char **argv, int *files,
+                  char ***file)
+{
+    int code = store_options(command, options, argc, argv, false);
+    // A preset replaces other options; those that were given are stored again.
+    if (code < 0 && command->preset && command->preset(options))
+        code = store_options(command, options, argc, argv, true);
+    if (code >= 0) return code;
     *files = argc - optind;
     *file = argv + optind;
     return -1;

@@ -423,6 +423,8 @@ plumb_status hgn_model_create(trainable_model *out, arena *mem, const hgn_settin
                                        .targets = config->targets,
                                        .protocol = protocol_of(config),
                                        .first_step = hgn_first_step(config),
+                                       .inferred_step = hgn_frame_plan_make(config).inferred -
+                                                        hgn_first_step(config),
                                        .forward_only = !hgn_config_reversible(config),
                                        .has_momenta = config->dynamics == HGN_LAGRANGIAN,
                                        .rollout = rollout};
