@@ -55,6 +55,12 @@ typedef struct plumb_phase_space {
     int64_t canonical_dims; ///< 2n' of `canonical`, or 0 if it was not given.
 } plumb_phase_space;
 
+/// Fits the momenta dL/dv of a Lagrangian model, up to one factor, to the motion of its latents:
+/// momenta (trajectories, steps, m) from latent (trajectories, steps, 2m), which are (q, velocity)
+/// of at most four pairs. For `momenta` of the input and of plumb_symetric_options. Fails with
+/// PLUMB_ESHAPE, and with PLUMB_ENUMERIC if the second half is not the velocity of the first.
+PLUMB_API plumb_status plumb_phase_space_fit_momenta(double *momenta, const plumb_array *latent);
+
 /// Sets the first `size` bytes of `options` to the defaults. plumb_phase_space_defaults() calls it.
 PLUMB_API void plumb_phase_space_options_init(plumb_phase_space_options *options, size_t size);
 

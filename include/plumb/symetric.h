@@ -128,6 +128,9 @@ typedef struct plumb_symetric_options {
     /// the variance belongs to, from 0. Default 0.
     int64_t inferred_step;
     double network_l1; ///< Penalty times the sum of absolute weights of the network. Default 0.
+    /// (trajectories, steps, m) momenta of a Lagrangian model, whose latents are (q, velocity):
+    /// they replace the second half of the latents. May be NULL (default).
+    const plumb_array *momenta;
 } plumb_symetric_options;
 
 /// One fit: a batch of trajectories.

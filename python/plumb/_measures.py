@@ -2,6 +2,8 @@
 """The measures: arrays in, a result out."""
 import ctypes
 
+import numpy as np
+
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
 from ._native import SCORERS, ShapeError, call, lib, new_result, record, types
 from ._results import Forecast, Kappa, Surprise, Symetric
@@ -74,11 +76,12 @@ def _phase_space(views, symetric_options):
     return text
 
 
-def symetric(latent, truth, variance=None, *, kappa=True, **options):
+def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, kappa=True, **options):
     """Is `latent` the true phase space, up to a change of canonical coordinates?
 
     latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta;
-    variance, the posterior variance of the latents, leaves out those that say nothing. Options are those of
+    variance, the posterior variance of the latents, leaves out those that say nothing. Latents (q, velocity) of a
+    Lagrangian model need its momenta (trajectories, steps, m), or lagrangian=True, which fits them. Options are those of
     plumb_symetric_options, enums by their words: mode="reference", method="mlp", seed=2, resamples=0 ... Beside the
     published numbers stand plumb's own, kappa and canonical, unless kappa=False; where they are not defined,
     canonical_why says so.
@@ -93,16 +96,25 @@ def symetric(latent, truth, variance=None, *, kappa=True, **options):
     >>> round(result.r2, 3), result.sym < 1e-6
     (1.0, True)
     """
-    views = _views(["variance"], latent=latent, truth=truth, variance=variance)
+    views = _views(["variance", "momenta"], latent=latent, truth=truth, variance=variance, momenta=momenta)
+    if lagrangian:
+        if momenta is not None:
+            raise TypeError("momenta and lagrangian=True exclude each other")
+        fitted = np.empty(views["latent"].owner.shape[:-1] + (views["latent"].owner.shape[-1] // 2,))
+        call(lib.plumb_phase_space_fit_momenta, fitted.ctypes.data, pointer(views["latent"]))
+        views["momenta"] = view(fitted)
     points = options.pop("eval_index", None)
     opt = options_struct("symetric_options", options)
     if points is not None:
         index = view(to_numpy(points, "eval_index"))
         opt.eval_index = ctypes.pointer(index)
+    if views["momenta"] is not None:
+        opt.momenta = ctypes.pointer(views["momenta"])
     if kappa:
         text = _phase_space(views, opt)
     else:
         _, text = _measure("symetric", [pointer(views[n]) for n in ("latent", "variance", "truth")], opt)
+    views.pop("momenta")
     return Symetric(text, None, "phase-space", _kept(views))
 
 

@@ -229,6 +229,7 @@ i plumb_kappa_measure kappa* array* array* array* kappa_options*
   plumb_kappa_clear kappa*
   plumb_kappa_record p kappa* kappa_options*
   plumb_phase_space_options_init phase_space_options* z
+i plumb_phase_space_fit_momenta p array*
 i plumb_phase_space_measure phase_space* phase_space_input* phase_space_options*
   plumb_phase_space_clear phase_space*
   plumb_phase_space_record p phase_space* phase_space_options*

@@ -40,8 +40,10 @@ static const cli_option command_options[] = {
      .help = "posterior variance of the latents (trajectories, 2m) or (trajectories, steps, 2m)"},
     {.name = "momenta", .kind = OPTION_STRING, AT(momenta), .value = "F",
      .help = "the latents are (q, velocity) of a Lagrangian model: its momenta dL/dv "
-             "(trajectories, steps, m), for kappa"},
-    {.name = "lagrangian", FROM(phase_space_options, phase_space, "fit_momenta")},
+             "(trajectories, steps, m), which replace it"},
+    {.name = "lagrangian", FROM(phase_space_options, phase_space, "fit_momenta"),
+     .help = "the latents are (q, velocity) of a Lagrangian model; its momenta are fitted to the "
+             "motion of the latents, and replace the velocity"},
     {.name = "angles", .kind = OPTION_STRING, AT(angles), .value = "I,...|none",
      .help = "which true positions, counted from 0, are angles; by default those whose range is "
              "more than a turn may be"},
@@ -121,6 +123,7 @@ typedef struct measure_arrays {
     plumb_file *files[6];
     plumb_array latent, truth, canonical, variance, points, momenta;
     bool has_canonical, has_variance;
+    double *fitted; // momenta of --lagrangian
 } measure_arrays;
 
 // Closes all files; the arrays belong to them.
@@ -128,6 +131,21 @@ static void close_input(measure_arrays *in)
 {
     for (size_t i = 0; i < sizeof in->files / sizeof *in->files; i++)
         plumb_file_close(in->files[i]);
+    free(in->fitted);
+}
+
+// --lagrangian: fits the momenta to the motion of the latents.
+static int fit_momenta(measure_arrays *in)
+{
+    const int64_t *shape = in->latent.shape;
+    if (in->latent.ndim != 3) return EXIT_DONE; // the measure names the shape
+    const int64_t m = shape[2] / 2;
+    in->fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof *in->fitted);
+    if (!in->fitted) return cli_error(&cmd_measure, EXIT_FAILED, "out of memory for the momenta");
+    in->momenta =
+        plumb_array_view(in->fitted, PLUMB_FLOAT64, 3, (int64_t[]){shape[0], shape[1], m});
+    return plumb_phase_space_fit_momenta(in->fitted, &in->latent) ? cli_last_error(&cmd_measure)
+                                                                  : EXIT_DONE;
 }
 
 // Reads all arrays from one file.
@@ -185,10 +203,13 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
         cmd->symetric.eval_index = &in->points;
         st = plumb_file_read_spec(&in->points, &in->files[3], cmd->points_at, "points");
     }
-    if (!st && cmd->momenta) {
+    if (!st && cmd->momenta)
         st = plumb_file_read_spec(&in->momenta, &in->files[4], cmd->momenta, "momenta");
-    }
-    return st ? cli_last_error(c) : EXIT_DONE;
+    if (st) return cli_last_error(c);
+    const int code = cmd->phase_space.fit_momenta ? fit_momenta(in) : EXIT_DONE;
+    // SyMetric and kappa use the same momenta.
+    if (cmd->momenta || in->fitted) cmd->symetric.momenta = &in->momenta;
+    return code;
 }
 
 // One line of --items.
@@ -406,10 +427,11 @@ static int measure_input(const measure_command *cmd, const measure_arrays *in, c
     const plumb_phase_space_input arrays = {.size = sizeof arrays,
                                             .latent = &in->latent,
                                             .variance = in->has_variance ? &in->variance : NULL,
-                                            .momenta = cmd->momenta ? &in->momenta : NULL,
+                                            .momenta = cmd->symetric.momenta,
                                             .truth = &in->truth,
                                             .canonical = in->has_canonical ? states : NULL};
     plumb_phase_space_options opt = cmd->phase_space;
+    opt.fit_momenta = false; // they are fitted already
     opt.symetric = &cmd->symetric;
     opt.kappa = &kappa;
     opt.polynomial = cmd->method != METHOD_MLP;

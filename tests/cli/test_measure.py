@@ -131,6 +131,25 @@ def test_published_leaves_kappa_out_with_the_same_keys(data, right):
     assert set(quick) == set(right)
 
 
+def test_momenta_replace_velocities_in_every_measure(tmp_path):
+    """R2, Sym and SyMetric too: kappa alone used them."""
+    data, latents = tmp_path / "double.npz", tmp_path / "latents.npz"
+    Program("simulate").run("double-pendulum", "--count", 40, "--steps", 60, "--seed", 3, "--out", data)
+    with np.load(data) as arrays:
+        state, slope = arrays["state"], arrays["derivative"]
+    # Joined outside, given beside, and fitted.
+    np.savez(latents, latent=np.concatenate([state[..., :2], slope[..., :2]], -1), truth=state, momenta=2 * state[..., 2:])
+    np.savez(tmp_path / "joined.npz", latent=np.concatenate([state[..., :2], 2 * state[..., 2:]], -1), truth=state)
+    velocities, given = answer(latents), answer(latents, "--momenta", f"{latents}:momenta")
+    joined, fitted = answer(tmp_path / "joined.npz"), answer(latents, "--lagrangian")
+    assert numbers(given) == numbers(joined)
+    assert given["sym"] < 1e-6 and given["symetric"] == 1 and given["canonical"] == 1
+    assert velocities["symetric"] == 0 and velocities["sym"] > 0.05
+    assert fitted["symetric"] == 1 and fitted["sym"] < 0.01 and fitted["canonical"] == 1
+    refused("velocity", tmp_path / "joined.npz", "--lagrangian")
+    refused("momenta are (40, 60, 4)", latents, "--momenta", f"{latents}:truth")
+
+
 def test_three_trajectories_are_too_few_for_kappa(data):
     few = answer(data.save("few.npz", latent=data.turned[:3], truth=data.truth[:3]))
     assert few["kappa"] is None and "at least 4" in few["canonical_why"] and few["r2"] > 0.9

@@ -54,6 +54,20 @@ def good():
 
 # ---- SyMetric and kappa ----
 
+def test_momenta_replace_the_velocities_of_a_lagrangian_model():
+    batch = plumb.world("double-pendulum").batch(40, steps=60, seed=3)
+    state, slope = np.asarray(batch.state), np.gradient(np.asarray(batch.state), 0.05, axis=1)
+    momenta, latent = state[..., 2:], np.concatenate([state[..., :2], slope[..., :2]], -1)
+    given = plumb.symetric(latent, state, momenta=momenta, resamples=0)
+    assert given.symetric == 1 and given.canonical == 1
+    assert given.r2 == plumb.symetric(state, state, resamples=0).r2
+    assert plumb.symetric(latent, state, momenta=momenta, resamples=0, kappa=False).sym == given.sym
+    with pytest.raises(TypeError, match="exclude"):
+        plumb.symetric(latent, state, momenta=momenta, lagrangian=True)
+    with pytest.raises(plumb.PlumbError, match="velocity"):
+        plumb.symetric(state, state, lagrangian=True)
+
+
 def test_a_good_model_passes_with_the_programs_numbers(good, program):
     assert good.passes and good.symetric == 1 and good.r2 > 0.999 and good.sym < 1e-6
     assert same(good.to_dict(), program("measure", latent=GOOD, truth=TRUTH))

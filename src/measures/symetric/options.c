@@ -105,6 +105,8 @@ static const option_spec specs[] = {
      .help = "mlp: with more latents it takes this many principal components as input; 0: never"},
     {MEMBER(max_features), .kind = OPTION_INT64, .low = 0, .high = 1e15,
      .help = "converged mode tries no order with more features than N; 0: all"},
+    {MEMBER(momenta), .kind = OPTION_POINTER, .type = "array",
+     .help = "momenta of a Lagrangian model (trajectories, steps, m), in place of the velocities"},
     {MEMBER(network_l1), .kind = OPTION_DOUBLE, .low = 0, .high = 1e300,
      .help = "mlp: penalty times the sum of absolute weights"},
     {0},

@@ -229,6 +229,28 @@ static plumb_status finish_result(plumb_symetric *out, arena *mem, const symetri
     return st;
 }
 
+// The latents of a Lagrangian model are (q, v). `joined` becomes (q, p), with its momenta.
+static plumb_status join_momenta(plumb_array *joined, arena *mem, const plumb_array *latent,
+                                 const plumb_array *momenta)
+{
+    char a[256], b[256];
+    if (latent->ndim != 3 || momenta->ndim != 3 || momenta->shape[0] != latent->shape[0] ||
+        momenta->shape[1] != latent->shape[1] || 2 * momenta->shape[2] != latent->shape[2])
+        return fail(PLUMB_ESHAPE,
+                    "momenta are %s for a latent %s; expected (trajectories, steps, m)",
+                    plumb_array_shape_string(a, sizeof a, momenta),
+                    plumb_array_shape_string(b, sizeof b, latent));
+    const int64_t rows = latent->shape[0] * latent->shape[1], m = momenta->shape[2];
+    double *values = ARENA_ALLOC(mem, double, (rows * 2 * m));
+    if (!values) return PLUMB_EMEMORY;
+    plumb_array_to_double(values, latent, 0, rows * 2 * m);
+    for (int64_t i = 0; i < rows; i++)
+        plumb_array_to_double(values + i * 2 * m + m, momenta, i * m, m);
+    *joined = plumb_array_view(values, PLUMB_FLOAT64, 3,
+                               (int64_t[]){latent->shape[0], latent->shape[1], 2 * m});
+    return PLUMB_OK;
+}
+
 // `quiet`: writes no log lines.
 static plumb_status measure_symetric(plumb_symetric *out, const plumb_array *latent,
                                      const plumb_array *variance, const plumb_array *truth,
@@ -240,6 +262,11 @@ static plumb_status measure_symetric(plumb_symetric *out, const plumb_array *lat
     plumb_symetric result = {.mode = opt->mode, .method = opt->method};
     arena *keep = result_begin(&result.memory);
     plumb_status st = keep ? PLUMB_OK : PLUMB_EMEMORY;
+    plumb_array joined;
+    if (!st && opt->momenta) {
+        st = join_momenta(&joined, &work.mem, latent, opt->momenta);
+        latent = &joined;
+    }
     if (!st) st = symetric_input(&in, &result.dropped, &work, latent, truth, variance, opt);
     if (!st) in.quiet = quiet;
     if (!st)
@@ -247,12 +274,12 @@ static plumb_status measure_symetric(plumb_symetric *out, const plumb_array *lat
                  ? symetric_network(&work, &result.training, &in)
                  : symetric_batches(&work, &in);
     if (!st) st = finish_result(&result, keep, &in, &work);
+    // The hash of all inputs identifies the data of a result.
+    const plumb_array *inputs[] = {latent, truth, variance};
+    if (!st) hash_arrays(result.input_hash, inputs, 3);
     symetric_work_clear(&work);
     st = result_end(st, &result.memory);
     if (st) return st;
-    // The hash of all inputs identifies the data of a result.
-    const plumb_array *inputs[] = {latent, truth, variance};
-    hash_arrays(result.input_hash, inputs, 3);
     result.steps = in.steps;
     result.n = in.targets / 2;
     result.m = in.latent_dims / 2;
@@ -280,6 +307,7 @@ plumb_status symetric_floor(double *sym, const plumb_array *truth,
     // model.
     plumb_symetric_options plain = *opt;
     plain.resamples = 0;
+    plain.momenta = NULL;
     plumb_symetric of_truth;
     const plumb_status st = measure_symetric(&of_truth, truth, NULL, truth, &plain, true);
     if (st) return st;
