@@ -33,7 +33,8 @@ PLUMB_API plumb_status plumb_report_add_record(plumb_report *report, const char 
 
 /// Adds arrays of a model, by the names that `plumb rollout` uses: latent and truth (trajectories,
 /// steps, 2m and 2n), variance, frames and prediction (items, steps, height, width, channels),
-/// traversal (m, 3, height, width, channels); loss and step (of a log); surprise (tuples, 4,
+/// traversal (m, 3, height, width, channels), traversal_states and traversal_frames; parameters
+/// (trajectories, total); loss and step (of a log); surprise (tuples, 4,
 /// frames), frames or truth of tuples (tuples, 4, frames, height, width, channels). Other arrays
 /// are ignored. Fails with PLUMB_ESHAPE if shapes do not match.
 PLUMB_API plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
@@ -47,6 +48,9 @@ typedef struct plumb_report_options {
     int64_t steps;  ///< Frames per video, 0 to 100000. Default 0: those of its evaluation, or 1000.
     const char *name; ///< Name of the model. May be NULL (default): that of the file or directory.
     int threads;      ///< 0 (default): plumb_system_threads(). Does not affect the result.
+    /// Steps of rollouts from states with one latent changed, 0 to 10000, for the figure paper-3e,
+    /// which has 200 in the paper. Default 0: none.
+    int64_t traversal_steps;
 } plumb_report_options;
 /// Sets the first `size` bytes of `options` to the defaults. plumb_report_defaults() calls it.
 PLUMB_API void plumb_report_options_init(plumb_report_options *options, size_t size);
@@ -65,7 +69,8 @@ static inline plumb_report_options plumb_report_defaults(void)
 PLUMB_API plumb_status plumb_report_add_path(plumb_report *report, const char *path,
                                              const plumb_report_options *opt);
 
-/// Number of figures that can be drawn from what was added.
+/// Number of figures of the page that can be drawn from what was added. The figures of the paper
+/// (paper-1, paper-2a ...) are drawn by name only, and are not among them.
 PLUMB_API int64_t plumb_report_figure_count(const plumb_report *report);
 /// Name of the figure `index` of them; NULL past the end.
 PLUMB_API const char *plumb_report_figure_name(const plumb_report *report, int64_t index);

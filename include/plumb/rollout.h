@@ -28,6 +28,9 @@ typedef struct plumb_rollout_options {
     /// defaults, instead of those of its forecast. Writes latents and states, no frames. `steps`
     /// are those of the file. Default false.
     bool measured;
+    /// Steps of rollouts that start from the first state of the first video with one latent, q or
+    /// p, at -2, 0 and 2, 0 to 100000. Default 0: none.
+    int64_t traversal_steps;
 } plumb_rollout_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_rollout_defaults() calls it.
@@ -46,7 +49,10 @@ static inline plumb_rollout_options plumb_rollout_defaults(void)
 /// steps, 2n), variance (count, 2m), frames and prediction (count, steps, height, width, channels);
 /// momenta (count, steps, m) of a Lagrangian model, whose latents are (q, v); traversal (m, 3,
 /// height, width, channels), the first frame with each latent position at -2, 0 and 2; and
-/// canonical coordinates if the world has them. A model that cannot run backward starts at the
+/// canonical coordinates if the world has them; parameters (count, total) of the trajectories if
+/// they are simulated, in the order of plumb_world_info. With `traversal_steps` T it also has
+/// traversal_states (2m, 3, T, 2m) and traversal_frames (2m, 3, 5, height, width, channels), five
+/// steps of each evenly spaced. A model that cannot run backward starts at the
 /// first frame it can predict. With `measured` there are no frames, prediction and traversal. May
 /// be NULL: options. Fails with PLUMB_EVALUE for a model without a phase space, for `backward` of a
 /// model that cannot run backward, and for `backward` with `measured`.

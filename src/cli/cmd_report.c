@@ -24,6 +24,7 @@ static const cli_option command_options[] = {
     {.name = "figures", .kind = OPTION_BOOL, AT(list), .help = "list the figures, and write nothing"},
     {.name = "films", FROM(report_options, opt, "videos"), .value = "N"},
     {.name = "steps", FROM(report_options, opt, "steps"), .value = "T"},
+    {.name = "traversal-steps", FROM(report_options, opt, "traversal_steps"), .value = "T"},
     {.name = "name", FROM(report_options, opt, "name"), .value = "NAME"},
     {.name = "threads", FROM(report_options, opt, "threads")},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
@@ -148,11 +149,15 @@ static int add_paths(plumb_report *report, const report_command *cmd, int files,
 
 static int run(void *given, int files, char **file)
 {
-    const report_command *cmd = given;
+    report_command *cmd = given;
     const cli_command *c = &cmd_report;
     if (cmd->list) return list_figures();
-    // The figure of the counter-example needs no model.
-    const bool needs_no_model = cmd->figure && !strcmp(cmd->figure, "example");
+    // Two figures need no model.
+    const bool needs_no_model =
+        cmd->figure && (!strcmp(cmd->figure, "example") || !strcmp(cmd->figure, "paper-1"));
+    // One figure needs rollouts that no other has; 200 steps as in the paper.
+    if (cmd->figure && !strcmp(cmd->figure, "paper-3e") && !cmd->opt.traversal_steps)
+        cmd->opt.traversal_steps = 200;
     if (!files && !needs_no_model)
         return cli_error(
             c, EXIT_USAGE,

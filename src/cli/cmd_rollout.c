@@ -20,6 +20,7 @@ static const cli_option command_options[] = {
     {.name = "steps", FROM(rollout_options, opt, "steps"), .value = "T"},
     {.name = "backward", FROM(rollout_options, opt, "backward")},
     {.name = "measured", FROM(rollout_options, opt, "measured")},
+    {.name = "traversal-steps", FROM(rollout_options, opt, "traversal_steps"), .value = "T"},
     {.name = "first", FROM(rollout_options, opt, "first"), .value = "I"},
     {.name = "world", FROM(rollout_options, opt, "world"), .value = "W",
      .complete = CLI_COMPLETE_WORLDS},

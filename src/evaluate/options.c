@@ -73,6 +73,8 @@ static const option_spec rollout_specs[] = {
     {MEMBER(measured), .kind = OPTION_BOOL,
      .help = "the trajectories on which plumb evaluate measures R2, Sym and kappa (100 of 60 steps "
              "by its defaults): latents and states, no frames"},
+    {MEMBER(traversal_steps), .kind = OPTION_INT64, .low = 0, .high = 100000,
+     .help = "steps of rollouts from the first state with one latent at -2, 0 and 2; 0: none"},
     {0},
 };
 #undef MEMBER

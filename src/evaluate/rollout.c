@@ -13,19 +13,20 @@
 #include "evaluate/options.h"
 #include "plumb/file.h"
 
+// More latents than 2 MAX_PAIRS are feature maps.
+enum { VALUES = 3, MAX_PAIRS = 64, TRAVERSAL_FRAMES = 5 };
+static const float traversal_values[VALUES] = {-2, 0, 2};
+
 // The first frame of the first video, decoded with one latent position at -2, 0 and 2 and the
 // others as they are [Higgins21]: (m, 3, height, width, channels). NULL for latents that are
 // feature maps.
 static plumb_status make_traversal(float **out, trained_model *trained, const video_set *videos,
                                    const rollout_arrays *rollout, int threads)
 {
-    enum { VALUES = 3, MAX_PAIRS = 64 };
-    static const float values[VALUES] = {-2, 0, 2};
     const trainable_model *model = &trained->model;
     const int64_t n = model->dynamics->latents, m = n / 2;
     const int64_t frame = videos->height * videos->width * videos->channels;
     *out = NULL;
-    // More latents than this are feature maps.
     if (m > MAX_PAIRS) return PLUMB_OK;
     float *latent = ARENA_ALLOC(&trained->mem, float, (m * VALUES * n));
     float *decoded = ARENA_ALLOC(&trained->mem, float, (m * VALUES * frame));
@@ -35,7 +36,7 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
         for (int k = 0; k < VALUES; k++) {
             float *state = latent + (i * VALUES + k) * n;
             memcpy(state, rollout->latent, (size_t)n * sizeof *state);
-            state[i] = values[k];
+            state[i] = traversal_values[k];
         }
     // Without input frames the rollout only decodes the latents.
     const model_rollout_job job = {
@@ -45,9 +46,60 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
     return st;
 }
 
+// Rollouts from the first state of the first video with one latent changed [Higgins21, Figure 3E].
+typedef struct latent_traversal {
+    int64_t latents, steps; // steps 0: there is none
+    float *states;          // (latents, 3, steps, latents)
+    float *frames;          // (latents, 3, TRAVERSAL_FRAMES, height, width, channels)
+} latent_traversal;
+
+// Rolls out from every changed state, then decodes a few evenly spaced steps of each.
+static plumb_status roll_out_traversal(latent_traversal *out, trained_model *trained,
+                                       const video_set *videos, const rollout_arrays *rollout,
+                                       const plumb_rollout_options *opt, int threads)
+{
+    const trainable_model *model = &trained->model;
+    const int64_t n = model->dynamics->latents, steps = opt->traversal_steps, rows = n * VALUES;
+    const int64_t frame = videos->height * videos->width * videos->channels;
+    *out = (latent_traversal){0};
+    if (!steps || n > 2 * MAX_PAIRS) return PLUMB_OK;
+    float *states = ARENA_ALLOC(&trained->mem, float, (rows * steps * n));
+    float *chosen = ARENA_ALLOC(&trained->mem, float, (rows * TRAVERSAL_FRAMES * n));
+    float *frames = ARENA_ALLOC(&trained->mem, float, (rows * TRAVERSAL_FRAMES * frame));
+    if (!states || !chosen || !frames) return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < rows; r++) {
+        float *state = states + r * steps * n;
+        memcpy(state, rollout->latent, (size_t)n * sizeof *state);
+        state[r / VALUES] = traversal_values[r % VALUES];
+    }
+    const model_rollout_job moving = {
+        .count = rows, .steps = steps, .advance = true, .threads = threads, .latent = states};
+    plumb_status st = model->dynamics->rollout(model->context, &moving);
+    if (st) return st;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = 0; k < TRAVERSAL_FRAMES; k++)
+            memcpy(chosen + (r * TRAVERSAL_FRAMES + k) * n,
+                   states + (r * steps + k * (steps - 1) / (TRAVERSAL_FRAMES - 1)) * n,
+                   (size_t)n * sizeof *chosen);
+    const model_rollout_job decoding = {.count = rows,
+                                        .steps = TRAVERSAL_FRAMES,
+                                        .threads = threads,
+                                        .latent = chosen,
+                                        .prediction = frames};
+    st = model->dynamics->rollout(model->context, &decoding);
+    if (!st) *out = (latent_traversal){n, steps, states, frames};
+    return st;
+}
+
+// What is written beside the rollout itself.
+typedef struct rollout_extras {
+    float *traversal; // NULL if there is none
+    latent_traversal moving;
+} rollout_extras;
+
 // Writes all arrays that exist; the first three always do.
 static plumb_status write_rollout(const char *path, trained_model *trained, test_videos *test,
-                                  const rollout_arrays *rollout, float *traversal)
+                                  const rollout_arrays *rollout, const rollout_extras *extras)
 {
     const video_set *videos = &test->videos;
     const int64_t m = trained->model.dynamics->latents, n = videos->count, steps = rollout->steps;
@@ -61,7 +113,10 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         {"truth",
          plumb_array_view(test->state, PLUMB_FLOAT64, 3, (int64_t[]){n, steps, test->state_dims})},
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
-        // Places for frames, prediction, momenta, traversal and canonical.
+        // Places for eight others.
+        {0},
+        {0},
+        {0},
         {0},
         {0},
         {0},
@@ -79,15 +134,29 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         arrays[count++] =
             (plumb_named_array){"momenta", plumb_array_view(rollout->momenta, PLUMB_FLOAT32, 3,
                                                             (int64_t[]){n, steps, m / 2})};
-    if (traversal)
+    if (extras->traversal)
         arrays[count++] = (plumb_named_array){
-            "traversal", plumb_array_view(traversal, PLUMB_FLOAT32, 5,
+            "traversal", plumb_array_view(extras->traversal, PLUMB_FLOAT32, 5,
                                           (int64_t[]){m / 2, 3, videos->height, videos->width,
                                                       videos->channels})};
     if (test->canonical)
         arrays[count++] = (plumb_named_array){
             "canonical", plumb_array_view(test->canonical, PLUMB_FLOAT64, 3,
                                           (int64_t[]){n, steps, test->canonical_dims})};
+    if (test->parameters)
+        arrays[count++] = (plumb_named_array){
+            "parameters", plumb_array_view(test->parameters, PLUMB_FLOAT64, 2,
+                                           (int64_t[]){n, test->parameter_total})};
+    if (extras->moving.steps) {
+        arrays[count++] = (plumb_named_array){
+            "traversal_states", plumb_array_view(extras->moving.states, PLUMB_FLOAT32, 4,
+                                                 (int64_t[]){m, VALUES, extras->moving.steps, m})};
+        arrays[count++] = (plumb_named_array){
+            "traversal_frames",
+            plumb_array_view(extras->moving.frames, PLUMB_FLOAT32, 6,
+                             (int64_t[]){m, VALUES, TRAVERSAL_FRAMES, videos->height, videos->width,
+                                         videos->channels})};
+    }
     return plumb_file_write(path, arrays, count, false);
 }
 
@@ -112,11 +181,12 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
                                   .steps_option = "steps",
                                   .rendered_steps = opt.steps,
                                   .canonical = true,
+                                  .parameters = true,
                                   .threads = threads};
     trained_model trained;
     test_videos test;
     rollout_arrays rollout;
-    float *traversal = NULL;
+    rollout_extras extras = {0};
     st = trained_model_open_dynamics(&trained, run, opt.data);
     if (!st && opt.measured) {
         // As plumb evaluate: latents need the input frames only, and the first steps do not count.
@@ -133,9 +203,13 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
                                          .threads = threads};
         st = model_rollout_run(&rollout, &trained, &test.videos, &request);
     }
-    if (!st && !opt.measured)
-        st = make_traversal(&traversal, &trained, &test.videos, &rollout, threads);
-    if (!st) st = write_rollout(path, &trained, &test, &rollout, traversal);
+    if (!st && !opt.measured) {
+        st = make_traversal(&extras.traversal, &trained, &test.videos, &rollout, threads);
+        if (!st)
+            st =
+                roll_out_traversal(&extras.moving, &trained, &test.videos, &rollout, &opt, threads);
+    }
+    if (!st) st = write_rollout(path, &trained, &test, &rollout, &extras);
     trained_model_close(&trained);
     return st;
 }

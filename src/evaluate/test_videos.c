@@ -37,7 +37,8 @@ static plumb_status simulate_item(void *context, int64_t index, int worker)
     const plumb_world_item states = {
         .state = out->state + index * job->steps * out->state_dims,
         .canonical =
-            out->canonical ? out->canonical + index * job->steps * out->canonical_dims : NULL};
+            out->canonical ? out->canonical + index * job->steps * out->canonical_dims : NULL,
+        .parameters = out->parameters ? out->parameters + index * out->parameter_total : NULL};
     plumb_world_options opt = plumb_world_defaults();
     opt.image = videos->height;
     opt.reject_steps = job->steps; // so that both are the same trajectory
@@ -81,6 +82,11 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
         out->canonical =
             ARENA_ALLOC(&trained->mem, double, (count * job.steps * out->canonical_dims));
     if (!job.frames || !out->state || (request->canonical && !out->canonical)) return PLUMB_EMEMORY;
+    if (request->parameters && info->parameter_total) {
+        out->parameter_total = info->parameter_total;
+        out->parameters = ARENA_ALLOC(&trained->mem, double, (count * info->parameter_total));
+        if (!out->parameters) return PLUMB_EMEMORY;
+    }
     return parallel_for_progress(count, request->threads, simulate_item, &job, 0.0, 1.0);
 }
 

@@ -21,14 +21,16 @@ typedef struct test_videos_request {
     int64_t fixed_steps, least_steps;
     int64_t rendered_steps; ///< of the frames, at most `steps`; a file always gives `steps`
     bool canonical;         ///< canonical coordinates too
+    bool parameters;        ///< parameters of the trajectories too; a file never gives them
     int threads;
 } test_videos_request;
 
 typedef struct test_videos {
     video_set videos;
-    double *state;     ///< (count, steps, state_dims)
-    double *canonical; ///< (count, steps, canonical_dims); NULL if not requested, or not in a file
-    int64_t state_dims, canonical_dims;
+    double *state;      ///< (count, steps, state_dims)
+    double *canonical;  ///< (count, steps, canonical_dims); NULL if not requested, or not in a file
+    double *parameters; ///< (count, parameter_total) of the world; NULL if not requested
+    int64_t state_dims, canonical_dims, parameter_total;
 } test_videos;
 
 /// Makes or reads the videos, in the memory of `trained`. Fails with PLUMB_ESHAPE if they do not

@@ -31,13 +31,15 @@ typedef enum frame_protocol {
 } frame_protocol;
 
 /// Rollouts to compute: a model with a state takes one end of each video as input and predicts the
-/// whole video. Without frames the latents are given and only decoded.
+/// whole video. Without frames the latents are given and only decoded; with `advance` only their
+/// first step is given.
 typedef struct model_rollout_job {
     const uint8_t *frames; ///< (count, input_steps, height, width, channels), or NULL
     int64_t count;         ///< videos
     int64_t steps;         ///< steps of each rollout, those before `first_step` included
     int64_t input_steps;   ///< frames per video in `frames`, from the first on; 0: `steps`
     bool backward;         ///< the last frames are the input, not the first
+    bool advance;          ///< without frames: compute the latents after step 0
     int threads;           ///< at least 1; does not affect the result
     /// (count, output_steps, latents): q first, then p. output_steps is steps - first_step with
     /// frames and steps without.

@@ -328,7 +328,9 @@ static plumb_status read_states_off(report_model *model, arena *keep, const char
     if (!st) st = read_arrays(&arrays, &count, &mem, file);
     if (!st) {
         const plumb_phase_space_input in = find_phase_space(arrays, count);
-        st = plumb_symetric_measure(&measured, in.latent, in.variance, in.truth, &options);
+        const plumb_array *parameters = find_array(arrays, count, "parameters", 2);
+        if (parameters) st = report_model_set_constants(model, keep, in.latent, parameters);
+        if (!st) st = plumb_symetric_measure(&measured, in.latent, in.variance, in.truth, &options);
     }
     if (!st) {
         st = state_readout_set(model, keep, &measured);
@@ -376,6 +378,7 @@ static plumb_status add_rollout(plumb_report *report, const char *name, const ch
     const int64_t forecast_steps = find_forecast_steps(results);
     rollout.count = options->videos > 2 ? options->videos : 2;
     rollout.steps = options->steps ? options->steps : forecast_steps ? forecast_steps : 1000;
+    rollout.traversal_steps = options->traversal_steps;
     rollout.threads = options->threads;
     st = plumb_rollout_save(path, run, &rollout);
     if (!st) st = add_arrays(report, name, path, false, options->threads);

@@ -408,7 +408,8 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
     if (!st) st = print_video(html, model);
     // Figures of all models are in the overview.
     for (int i = 0; figures[i] && !st; i++)
-        if (!figures[i]->all) st = print_figure(html, figures[i], report, model);
+        if (!figures[i]->all && !figures[i]->on_request)
+            st = print_figure(html, figures[i], report, model);
     buffer_printf(html, "</section>\n");
     return st;
 }
@@ -447,7 +448,7 @@ static plumb_status print_overview(buffer *html, const plumb_report *report)
     plumb_status st = PLUMB_OK;
     for (int i = 0; figures[i] && !st; i++)
         // The counter-example comes at the end of the page.
-        if (figures[i]->all && figures[i] != &figure_example)
+        if (figures[i]->all && !figures[i]->on_request && figures[i] != &figure_example)
             st = print_figure(html, figures[i], report, NULL);
     return st;
 }

@@ -17,6 +17,8 @@ static const option_spec report_specs[] = {
      .help = "name of the model; by default the name of the file"},
     {MEMBER(threads), .kind = OPTION_INT, .low = 0, .high = PARALLEL_MAX_THREADS,
      .help = "0: all cores; does not affect the result"},
+    {MEMBER(traversal_steps), .kind = OPTION_INT64, .low = 0, .high = 10000,
+     .help = "steps of rollouts with one latent changed, for the figure paper-3e; 0: none"},
     {0},
 };
 #undef MEMBER

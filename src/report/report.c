@@ -246,6 +246,60 @@ static plumb_status read_states(report_model *model, arena *mem, const plumb_arr
     return PLUMB_OK;
 }
 
+plumb_status report_model_set_constants(report_model *model, arena *mem, const plumb_array *latent,
+                                        const plumb_array *parameters)
+{
+    const int64_t count = latent->shape[0], steps = latent->shape[1], n = latent->shape[2];
+    if (parameters->shape[0] != count || n != model->latents || count < 2) return PLUMB_OK;
+    double *values = ARENA_ALLOC(mem, double, steps *n), *sums = ARENA_ALLOC(mem, double, 2 * n);
+    model->latent_means = ARENA_ALLOC(mem, double, count *n);
+    model->latent_within = ARENA_ALLOC(mem, double, n);
+    model->latent_between = ARENA_ALLOC(mem, double, n);
+    model->parameters = copy_doubles(mem, parameters, plumb_array_count(parameters));
+    if (!values || !sums || !model->latent_means || !model->latent_within ||
+        !model->latent_between || !model->parameters)
+        return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < count; k++) {
+        plumb_array_to_double(values, latent, k * steps * n, steps * n);
+        for (int64_t i = 0; i < n; i++) {
+            double sum = 0, square = 0;
+            for (int64_t t = 0; t < steps; t++) sum += values[t * n + i];
+            const double mean = sum / (double)steps;
+            for (int64_t t = 0; t < steps; t++)
+                square += (values[t * n + i] - mean) * (values[t * n + i] - mean);
+            model->latent_means[k * n + i] = mean;
+            model->latent_within[i] += square / (double)(steps * count);
+            sums[i] += mean / (double)count;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double square = 0;
+        for (int64_t k = 0; k < count; k++) {
+            const double apart = model->latent_means[k * n + i] - sums[i];
+            square += apart * apart;
+        }
+        model->latent_within[i] = sqrt(model->latent_within[i]);
+        model->latent_between[i] = sqrt(square / (double)count);
+    }
+    model->measured_count = count;
+    model->parameter_total = parameters->shape[1];
+    return PLUMB_OK;
+}
+
+// Keeps the rollouts from changed latents, if they belong to the latents.
+static plumb_status read_traversal(report_model *model, arena *mem, const plumb_array *states,
+                                   const plumb_array *frames)
+{
+    const int64_t n = model->latents;
+    if (!n || states->shape[0] != n || states->shape[1] != 3 || states->shape[3] != n ||
+        frames->shape[0] != n || frames->shape[1] != 3)
+        return PLUMB_OK;
+    model->traversal_steps = states->shape[2];
+    model->traversal_states = copy_doubles(mem, states, plumb_array_count(states));
+    if (!model->traversal_states) return PLUMB_EMEMORY;
+    return read_video(&model->traversal_frames, mem, frames, 3 * n);
+}
+
 // Stores as many videos as fit into 64 MiB, at most REPORT_MODEL_VIDEOS.
 static plumb_status read_videos(report_model *model, arena *mem, const plumb_array *frames,
                                 const plumb_array *prediction)
@@ -297,6 +351,11 @@ plumb_status report_model_add_arrays(plumb_report *report, const char *name,
     // Three values per latent: -2, 0 and 2.
     if (!st && traversal && traversal->shape[1] == 3)
         st = read_video(&model->traversal, &report->mem, traversal, traversal->shape[0]);
+    const plumb_array *moving = ARRAY("traversal_states", 4), *drawn = ARRAY("traversal_frames", 6),
+                      *constants = ARRAY("parameters", 2);
+    if (!st && moving && drawn) st = read_traversal(model, &report->mem, moving, drawn);
+    if (!st && latent && truth && constants)
+        st = report_model_set_constants(model, &report->mem, latent, constants);
     // Tuples of clips.
     const plumb_array *clips = ARRAY("frames", 6);
     if (!clips) clips = ARRAY("truth", 6);
@@ -382,10 +441,25 @@ void report_model_copy_frame(uint8_t *rgb, const report_model *model, const repo
 // ---- figures and pages ----
 
 // In the order of the page.
-const figure *const figures[] = {
-    &figure_models,     &figure_correlation, &figure_phase, &figure_trajectory, &figure_frames,
-    &figure_error,      &figure_traversal,   &figure_loss,  &figure_concepts,   &figure_surprise,
-    &figure_uniformity, &figure_example,     NULL};
+const figure *const figures[] = {&figure_models,
+                                 &figure_correlation,
+                                 &figure_phase,
+                                 &figure_trajectory,
+                                 &figure_frames,
+                                 &figure_error,
+                                 &figure_traversal,
+                                 &figure_loss,
+                                 &figure_concepts,
+                                 &figure_surprise,
+                                 &figure_uniformity,
+                                 &figure_example,
+                                 &figure_paper_1,
+                                 &figure_paper_2a,
+                                 &figure_paper_2b,
+                                 &figure_paper_3abc,
+                                 &figure_paper_3d,
+                                 &figure_paper_3e,
+                                 NULL};
 
 plumb_status figure_render(buffer *out, const figure *entry, figure_kind kind,
                            const plumb_report *report, const report_model *model)
@@ -425,7 +499,8 @@ int64_t plumb_report_figure_count(const plumb_report *report)
     if (!report) return 0;
     const report_model *model;
     int64_t n = 0;
-    for (int i = 0; figures[i]; i++) n += find_drawable_model(&model, report, figures[i]);
+    for (int i = 0; figures[i]; i++)
+        n += !figures[i]->on_request && find_drawable_model(&model, report, figures[i]);
     return n;
 }
 
@@ -434,7 +509,8 @@ const char *plumb_report_figure_name(const plumb_report *report, int64_t index)
     if (!report) return NULL;
     const report_model *model;
     for (int i = 0; figures[i]; i++)
-        if (find_drawable_model(&model, report, figures[i]) && !index--) return figures[i]->name;
+        if (!figures[i]->on_request && find_drawable_model(&model, report, figures[i]) && !index--)
+            return figures[i]->name;
     return NULL;
 }
 

@@ -41,6 +41,17 @@ struct report_model {
     report_video frames, prediction;
     double *error; ///< relative squared error of the frames, (items, steps)
     report_video traversal;
+    /// (latents, 3, traversal_steps, latents): rollouts from states with one latent at -2, 0 and 2.
+    double *traversal_states;
+    int64_t traversal_steps;
+    report_video traversal_frames; ///< of them, (latents * 3) items
+
+    // Means of the latents over time, and the physical constants, of `measured_count` trajectories.
+
+    double *latent_means;                   ///< (measured_count, latents)
+    double *latent_within, *latent_between; ///< (latents) deviations along and between trajectories
+    double *parameters;                     ///< (measured_count, parameter_total)
+    int64_t measured_count, parameter_total;
     double *frame_surprise; ///< of the first tuple, (4, frame_surprise_count)
     int64_t frame_surprise_count;
     report_video clips;          ///< of that tuple, 4 items
@@ -63,11 +74,16 @@ report_model *report_model_find(plumb_report *report, const char *name);
 plumb_status report_model_add_arrays(plumb_report *report, const char *name,
                                      const plumb_named_array *arrays, int64_t count);
 
+/// Stores the means of latents (count, steps, 2m) over time and the parameters (count, total).
+plumb_status report_model_set_constants(report_model *model, arena *mem, const plumb_array *latent,
+                                        const plumb_array *parameters);
+
 /// A kind of figure. `model` is NULL for figures of all models together.
 typedef struct figure {
     const char *name, *title;
     const char *caption; ///< one or two sentences for the page
     bool all;            ///< shows all models together
+    bool on_request;     ///< no part of the page, and not counted
     /// Height in pixels; 0 if the data for it are missing.
     double (*height)(const plumb_report *report, const report_model *model);
     plumb_status (*draw)(drawing *canvas, arena *mem, const plumb_report *report,
@@ -76,7 +92,8 @@ typedef struct figure {
 
 extern const figure figure_phase, figure_trajectory, figure_frames, figure_error, figure_traversal,
     figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise,
-    figure_uniformity, figure_example;
+    figure_uniformity, figure_example, figure_paper_1, figure_paper_2a, figure_paper_2b,
+    figure_paper_3abc, figure_paper_3d, figure_paper_3e;
 
 /// All kinds of figure, in the order of the page; NULL at the end.
 extern const figure *const figures[];

@@ -76,6 +76,21 @@ def test_a_figure_is_a_picture(name, suffix, tmp_path):
     assert data[:4] == b"\x89PNG" if suffix == "png" else ElementTree.fromstring(data).tag.endswith("svg")
 
 
+def test_the_figures_of_the_paper_are_drawn_by_name_and_are_not_on_the_page(runs, page, tmp_path):
+    names = ["paper-1", "paper-2a", "paper-2b", "paper-3abc", "paper-3d", "paper-3e"]
+    listed = report.run("--figures").stdout
+    for name in names:
+        assert re.search(rf"^{name} ", listed, re.M)
+        out = tmp_path / f"{name}.svg"
+        report.run(runs / "one", "--films", 2, "--steps", 80, "--figure", name, "--out", out)
+        ElementTree.parse(out)
+        assert "nan" not in out.read_text()
+    assert not set(names) & set(report.answer(runs / "one", "--films", 2, "--steps", 80, "--out", page)["figures"])
+    report.run(SOURCE / "zoo/hgn++-mass-spring", "--films", 2, "--steps", 80, "--figure", "paper-3e", "--out", tmp_path / "zoo.svg")
+    assert "of rollouts of 200 steps" in (tmp_path / "zoo.svg").read_text()
+    report.run("--figure", "paper-1", "--out", tmp_path / "alone.png")  # it needs no model
+
+
 def test_figures_lists_them(tmp_path):
     done = report.run("--figures")
     assert "phase-space" in done.stdout and "Truth and prediction" in done.stdout

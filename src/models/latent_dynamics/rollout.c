@@ -222,6 +222,9 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
         int64_t at = inferred_step(task);
         advance_states(task, advance, latent + at * 2 * n, at, -1);
         advance_states(task, advance, latent + at * 2 * n, steps - 1 - at, 1);
+    } else if (job->advance) {
+        advance_states(task, model_workers_instance(workers, worker, PROGRAM_ADVANCE), latent,
+                       steps - 1, 1);
     }
     if (job->prediction)
         decode_states(task, model_workers_instance(workers, worker, PROGRAM_DECODE), latent,
