@@ -93,7 +93,7 @@ typedef struct figure {
 extern const figure figure_phase, figure_trajectory, figure_frames, figure_error, figure_traversal,
     figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise,
     figure_uniformity, figure_example, figure_paper_1, figure_paper_2a, figure_paper_2b,
-    figure_paper_3abc, figure_paper_3d, figure_paper_3e;
+    figure_paper_3abc, figure_paper_3d, figure_paper_3e, figure_routes;
 
 /// All kinds of figure, in the order of the page; NULL at the end.
 extern const figure *const figures[];

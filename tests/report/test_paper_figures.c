@@ -62,6 +62,32 @@ TEST(models_are_ranked_by_vpt_and_averaged_over_the_best_of_each_world)
     plumb_report_free(r);
 }
 
+TEST(routes_say_how_many_trajectories_each_needs)
+{
+    plumb_report *r;
+    const char *svg;
+    CHECK_OK(plumb_report_create(&r));
+    for (int i = 0; i < 4; i++) {
+        // Polynomials pass from 20 trajectories on; the network overfits below 64.
+        const int count = 10 << i;
+        char name[8], text[400];
+        snprintf(name, sizeof name, "m%d", i);
+        snprintf(text, sizeof text,
+                 "{\"method\": \"pr\", \"r2\": 1, \"r2_heldout\": %d, \"sym\": 0.01, "
+                 "\"symetric\": %d, \"trajectories\": %d, \"mlp\": {\"r2\": %d, \"r2_train\": 1, "
+                 "\"r2_heldout\": %d, \"sym\": 0.01, \"symetric\": %d, \"train_trajectories\": "
+                 "%d}}",
+                 i > 0, i > 0, count, i > 2, i > 2, i > 2, 4 * count / 5);
+        CHECK_OK(plumb_report_add_record(r, name, text));
+        // One number of trajectories is no figure.
+        if (!i) assert_int_equal(plumb_report_figure_svg(&svg, r, "routes"), PLUMB_EVALUE);
+    }
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "routes"));
+    assert_non_null(strstr(svg, "polynomials: SyMetric is 1 from 20 trajectories on"));
+    assert_non_null(strstr(svg, "network: SyMetric is 1 from 64 trajectories on"));
+    plumb_report_free(r);
+}
+
 // A model with a pair that moves and latents q1 and q2 that are constants; p1 and p2 say nothing.
 static plumb_report *moving_model(void)
 {
