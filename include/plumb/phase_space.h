@@ -18,7 +18,7 @@ typedef struct plumb_phase_space_input {
     size_t size;                 ///< sizeof(plumb_phase_space_input)
     const plumb_array *latent;   ///< (trajectories, steps, 2m) latents of the model.
     const plumb_array *variance; ///< Posterior variance of the latents, for SyMetric. May be NULL.
-    const plumb_array *momenta;  ///< Momenta of a Lagrangian model, for kappa. May be NULL.
+    const plumb_array *momenta;  ///< Momenta of a Lagrangian model. May be NULL.
     const plumb_array *truth;    ///< (trajectories, steps, 2n) true states.
     /// (trajectories, steps, 2n') the same states in their fewest canonical coordinates, for kappa.
     /// May be NULL: kappa uses `truth`.
@@ -37,7 +37,7 @@ typedef struct plumb_phase_space_options {
     bool network;        ///< Measure SyMetric by a network. Default false.
     bool published_only; ///< Measure neither kappa nor the Sym of the truth. Default false.
     /// The latents are (q, velocity) of a Lagrangian model: fit its momenta to their motion and use
-    /// them for kappa. Default false.
+    /// them. Fails if they cannot be fitted. Default false.
     bool fit_momenta;
     int threads; ///< 0: as in `symetric`. Does not affect the result. Default 0.
 } plumb_phase_space_options;

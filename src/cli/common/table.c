@@ -22,7 +22,8 @@ void table_row(const char *name, double value, plumb_interval interval, const ch
 {
     char text[64];
     table_interval(text, sizeof text, interval);
-    int column = printf("  %-14s %-9.4g", name, value);
+    int column = isnan(value) ? printf("  %-14s %-9s", name, "unknown")
+                              : printf("  %-14s %-9.4g", name, value);
     // Without a note the interval is not padded, so that no line ends in spaces.
     if (text[0] || note[0]) column += printf(note[0] ? " %-25s " : " %s", text);
     if (note[0]) help_wrap(note, column, NOTE_COLUMN);
@@ -71,6 +72,9 @@ const char *table_duration(char *text, size_t size, double seconds)
 // The verdict of kappa is a paragraph below its table.
 void table_kappa(const plumb_kappa *kappa)
 {
+    if (!isnan(kappa->kappa_constants))
+        table_row("by constants", kappa->kappa_constants, kappa->kappa_constants_ci,
+                  "decides: c is a function of the constants");
     if (isfinite(kappa->symplectic_r2))
         table_value("symplectic R2", kappa->symplectic_r2,
                     "truth to latents by a map symplectic by design, held out");

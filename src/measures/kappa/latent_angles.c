@@ -20,6 +20,8 @@ enum {
 
 // |mean exp(2 pi i difference / P)| of an angle is above this.
 static const double min_coherence = 0.9;
+// A shorter period, in deviations of the latent, is rounding or noise.
+static const double min_period = 0.02;
 // The longest period, and the shortest, over the largest difference.
 static const double longest = 1.05, shortest = 1.0 / 60.0;
 
@@ -81,6 +83,7 @@ static double find_period(const double *difference, int64_t count)
     for (int64_t q = 0; q < count; q++) largest = fmax(largest, fabs(difference[q]));
     for (int k = 0; k < PERIODS && largest > 0.0; k++) {
         const double period = largest * longest * pow(shortest / longest, (double)k / PERIODS);
+        if (period < min_period) break;
         if (count_jumps(difference, count, period) >= MIN_JUMPS &&
             compute_coherence(difference, count, period) >= min_coherence)
             return period;

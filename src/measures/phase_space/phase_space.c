@@ -87,6 +87,7 @@ static plumb_status measure_symetric(plumb_phase_space *result, const plumb_phas
 {
     plumb_status st = PLUMB_OK;
     plumb_symetric_options opt = config->symetric;
+    if (!opt.momenta) opt.momenta = in->momenta; // SyMetric and kappa use the same momenta
     if (config->all.polynomial) {
         opt.method = PLUMB_SYMETRIC_METHOD_POLYNOMIAL;
         st = plumb_symetric_measure(&result->polynomial, in->latent, in->variance, in->truth, &opt);
@@ -103,20 +104,14 @@ static plumb_status measure_symetric(plumb_phase_space *result, const plumb_phas
 }
 
 // For latents whose second half is no momentum: momenta (trajectories, steps, m) are fitted from
-// the motion.
-static plumb_status measure_with_fitted_momenta(plumb_kappa *out, const plumb_array *latent,
-                                                const plumb_array *truth,
-                                                const plumb_kappa_options *opt)
+// the motion. The caller frees *fitted.
+static plumb_status fit_momenta(plumb_array *momenta, double **fitted, const plumb_array *latent)
 {
     const int64_t *shape = latent->shape, m = shape[2] / 2;
-    double *fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof *fitted);
-    if (!fitted) return fail(PLUMB_EMEMORY, "out of memory for the momenta");
-    const plumb_array momenta =
-        plumb_array_view(fitted, PLUMB_FLOAT64, 3, (int64_t[]){shape[0], shape[1], m});
-    plumb_status st = kappa_fit_momenta(fitted, latent);
-    if (!st) st = plumb_kappa_measure(out, latent, &momenta, truth, opt);
-    free(fitted);
-    return st;
+    *fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof **fitted);
+    if (!*fitted) return fail(PLUMB_EMEMORY, "out of memory for the momenta");
+    *momenta = plumb_array_view(*fitted, PLUMB_FLOAT64, 3, (int64_t[]){shape[0], shape[1], m});
+    return kappa_fit_momenta(*fitted, latent);
 }
 
 // kappa, or the reason why it is undefined. Only a stop or missing memory is a failure.
@@ -126,10 +121,8 @@ static plumb_status measure_kappa(plumb_kappa *out, const plumb_phase_space_inpu
     if (config->all.published_only)
         return kappa_set_unmeasured(out, "kappa was not measured: published numbers only");
     const plumb_array *truth = in->canonical ? in->canonical : in->truth;
-    const bool fits = config->all.fit_momenta && !in->momenta && in->latent->ndim == 3;
     const plumb_status st =
-        fits ? measure_with_fitted_momenta(out, in->latent, truth, &config->kappa)
-             : plumb_kappa_measure(out, in->latent, in->momenta, truth, &config->kappa);
+        plumb_kappa_measure(out, in->latent, in->momenta, truth, &config->kappa);
     if (!st || st == PLUMB_ESTOPPED || st == PLUMB_EMEMORY) return st;
     return kappa_set_unmeasured(out, plumb_last_error());
 }
@@ -173,12 +166,19 @@ plumb_status plumb_phase_space_measure(plumb_phase_space *result,
     plumb_status st = resolve_options(&config, options);
     if (!st) st = read_input(&in, input);
     if (st) return st;
-    st = measure_symetric(&found, &in, &config);
+    double *fitted = NULL;
+    plumb_array momenta;
+    if (config.all.fit_momenta && !in.momenta && in.latent->ndim == 3) {
+        st = fit_momenta(&momenta, &fitted, in.latent);
+        in.momenta = &momenta;
+    }
+    if (!st) st = measure_symetric(&found, &in, &config);
     // Where Sym of the truth is undefined it stays NaN: it is extra information.
     if (!st && !config.all.published_only &&
         symetric_floor(&found.sym_floor, in.truth, &config.symetric) == PLUMB_ESTOPPED)
         st = PLUMB_ESTOPPED;
     if (!st) st = measure_kappa(&found.kappa, &in, &config);
+    free(fitted);
     if (st) {
         plumb_phase_space_clear(&found);
         return st;
