@@ -3,6 +3,7 @@
 // A command is a table entry (cli_command) with a function run(). Help and completion use it too.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,7 @@ static int run_word(const char *word, const char *argument)
 int main(int argc, char **argv)
 {
     hold_descriptors();
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is an error, like a full disk
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

@@ -112,9 +112,17 @@ static int judge(const char *path, const golden_kind *kinds)
 int golden_run(const char *area, const golden_kind *kinds)
 {
     const char *root = getenv("PLUMB_GOLDEN"), *source = getenv("PLUMB_SOURCE");
-    char folder[2048];
-    if (root && *root) snprintf(folder, sizeof folder, "%s/%s", root, area);
-    else snprintf(folder, sizeof folder, "%s/tests/golden/%s", source ? source : ".", area);
+    char place[1024], folder[2048];
+    if (root && *root) snprintf(place, sizeof place, "%s", root);
+    else snprintf(place, sizeof place, "%s/tests/golden", source ? source : ".");
+    snprintf(folder, sizeof folder, "%s/%s", place, area);
+    // An area may be missing, but not the folder of all areas: a wrong path must not pass.
+    DIR *found = opendir(place);
+    if (!found) {
+        printf("%s: %s\n", place, strerror(errno));
+        return 1;
+    }
+    closedir(found);
 
     int count, passed = 0, failed = 0, skipped = 0;
     char **names = list_cases(&count, folder);

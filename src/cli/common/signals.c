@@ -22,7 +22,6 @@ static void on_stop(int signal)
 
 void signals_begin(void)
 {
-    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is an error, like a full disk
     for (int i = 0; i < STOP_SIGNALS; i++) {
         struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
