@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "io/pth.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "support.h"
 
 typedef struct out {
     uint8_t *b;
@@ -101,12 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int64_t i = 0; i < names.count; i++) {
             plumb_array array;
             if (pth_read(&array, &mem, state, i)) continue;
-            volatile double sum = 0;
-            double value;
-            for (int64_t k = 0; k < plumb_array_count(&array); k++) {
-                plumb_array_to_double(&value, &array, k, 1);
-                sum = sum + value;
-            }
+            fuzz_read_array(&array);
         }
         pth_close(state);
     }

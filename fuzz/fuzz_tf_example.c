@@ -35,7 +35,7 @@ static void decode(const tf_feature *f, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tf_example_reader walk = tf_example_begin(data, size);
-    for (int i = 0; i < 16; i++) {
+    for (;;) {
         bool there;
         tf_feature f;
         if (tf_example_next(&there, &f, &walk, "x") || !there) break;

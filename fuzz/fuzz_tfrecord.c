@@ -25,11 +25,11 @@ static int64_t read_all(void)
     tfrecord file;
     if (tfrecord_open(&file, path)) return -1;
     volatile unsigned sum = 0;
-    for (int64_t i = file.count - 1; i >= 0 && i > file.count - 8; i--) {
+    for (int64_t i = file.count - 1; i >= 0; i--) {
         const unsigned char *bytes;
         size_t length;
         if (tfrecord_read(&bytes, &length, &file, i)) continue;
-        for (size_t k = 0; k < length; k += 97) sum = sum + bytes[k];
+        for (size_t k = 0; k < length; k++) sum = sum + bytes[k];
     }
     const int64_t count = file.count;
     tfrecord_close(&file);

@@ -6,6 +6,7 @@ Run by hand: fuzz/make_corpus.py
 """
 import gzip
 import io
+import json
 import os
 import struct
 import zipfile
@@ -271,3 +272,44 @@ seed("study", "documents", b"a: 1\n---\nb: 2\n")
 seed("study", "odd", b"? [a]\n: b\n")
 seed("study", "zero", b'runs: [{model: "a\\0b", world: "\\x01"}]\n')
 seed("study", "empty", b"")
+
+
+# ---- run directories and results ----
+
+source = os.path.dirname(os.path.dirname(folder))
+for model in ("hgn++-mass-spring", "predrnn-rooms", "plato-rooms"):
+    for name, target in (("config.json", "config"), ("results.json", "results")):
+        with open(os.path.join(source, "zoo", model, name), "rb") as g:
+            seed(target, model, g.read())
+with open(os.path.join(source, "zoo/hgn++-mass-spring/results.json")) as g:
+    EVALUATED = {key: value for key, value in json.load(g)["evaluate"].items() if not isinstance(value, (list, dict)) or len(value) < 3}
+LINES = [{"run": "a-%d" % i, **dict(list(EVALUATED.items())[:40]), "vpt": 10.0 * i, "kappa": 0.5 + 0.1 * i, "canonical": i % 2} for i in range(1, 5)]
+seed("results", "lines", "".join(json.dumps(line) + "\n" for line in LINES).encode())
+seed("results", "cut", "".join(json.dumps(line) + "\n" for line in LINES).encode()[:-20])
+seed("results", "failed", b'{"run": "a", "failed": "NaN at step 3"}\n{"run": "b", "seconds": 1}\n')
+seed("log", "lines", b"".join(b'{"step": %d, "loss": 0.5, "seconds": %d.5}\n' % (i, i) for i in range(30, 60, 5)))
+seed("log", "wrong", b'{"step": 5}\n{"step": 4}\n{"loss": null, "step": 8}\n')
+
+
+def event(wall, step, tag=None, value=0.0):
+    text = b"\x09" + struct.pack("<d", wall) + b"\x10" + varint(step)
+    return text + (part(5, part(1, part(1, tag) + b"\x15" + struct.pack("<f", value))) if tag else part(3, b"brain.Event:2"))
+
+
+seed("log", "events", record(event(1.5, 0)) + record(event(2.5, 7, b"loss", 0.5)) + record(event(3.5, 200, b"rate", 1.0)))
+seed("log", "event", event(2.5, 7, b"loss", 0.5))
+TABLE = b"file_name,SceneIndex,type,condition\n" + b"".join(
+    b"%c.mp4,%d,%d_%s,\"solid, %d\"\n" % (97 + i, i // 4, i // 2 % 2 + 1, (b"Possible", b"Impossible")[i % 2], i // 4) for i in range(8))
+seed("losses", "table", TABLE)
+seed("losses", "quotes", TABLE.replace(b"solid", b'so""lid'))
+seed("losses", "labels", b"O1\0\1\0\0\1\1\0\1\0")
+seed("losses", "pairs", b"GRASP\0\1\0\1\0\1\0\1\0")
+seed("losses", "long", b"name,scene,role,concept\n" + b"x" * 5000)
+
+clips = {"frames": np.arange(2 * 3 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 3, 4, 4, 3), "state": np.zeros((2, 3, 2)),
+         "canonical": np.ones((2, 3, 2), np.float16), "world": np.array("pendulum"), "dt": np.array(0.1)}
+seed("dataset", "npz", npz(np.savez, **clips))
+seed("dataset", "shapes", npz(np.savez, frames=clips["frames"], state=np.zeros((5, 3)), mask=np.zeros((2, 3), np.uint8)))
+seed("dataset", "tuples", npz(np.savez, frames=np.zeros((1, 4, 3, 4, 4, 3), np.uint8), mask=np.zeros((1, 4, 3, 4, 4), np.uint8)))
+seed("dataset", "records", b"dx_dt, (2, 2), float64\nimage, (2, 2, 2, 3), uint8\nx, (2, 2), float64\n\0" +
+     example(x=("integers", part(1, reals)), dx_dt=("integers", part(1, reals)), image=("bytes", part(1, strip))))
