@@ -302,8 +302,8 @@ TABLE = b"file_name,SceneIndex,type,condition\n" + b"".join(
     b"%c.mp4,%d,%d_%s,\"solid, %d\"\n" % (97 + i, i // 4, i // 2 % 2 + 1, (b"Possible", b"Impossible")[i % 2], i // 4) for i in range(8))
 seed("losses", "table", TABLE)
 seed("losses", "quotes", TABLE.replace(b"solid", b'so""lid'))
-seed("losses", "labels", b"O1\0\1\0\0\1\1\0\1\0")
-seed("losses", "pairs", b"GRASP\0\1\0\1\0\1\0\1\0")
+seed("losses", "labels", b"O1\1\0\0\1\1\0\1\0")
+seed("losses", "pairs", b"GR\1\0\1\0\1\0\1\0")
 seed("losses", "long", b"name,scene,role,concept\n" + b"x" * 5000)
 
 clips = {"frames": np.arange(2 * 3 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 3, 4, 4, 3), "state": np.zeros((2, 3, 2)),
