@@ -92,7 +92,7 @@ typedef struct plumb_world_options {
     double dt;   ///< Time between frames, up to 1e6. Default 0: the dt of the world.
     /// Keep every stride-th frame, so that frame t is at time t stride dt; 0 to 1000000. In the md
     /// worlds: integration steps per frame, of dt / stride each. Default 0: every frame; md: 10
-    /// steps of 0.002, or as many as dt needs.
+    /// steps of 0.002, or as many as dt needs. No frame may be later than time 2^32.
     int64_t stride;
     /// Height and width of a frame in pixels, a multiple of 4: up to 1024, in rooms 16 to 256.
     /// Default 0: the size of the world, 32, in rooms 64.

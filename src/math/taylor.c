@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "base/status.h"
+
 // Bound of the last terms, relative to 1 or to the unknown itself.
 static const double tolerance = 0x1p-56;
 
@@ -58,8 +60,10 @@ static double sum_of_terms(const double *x, double h)
 
 void taylor_evaluate(double *x, taylor_solution *solution, double t)
 {
-    // Whole steps, with the rounding error of each sum kept for the next.
-    while (fabs(t - solution->t) > fabs(solution->step)) {
+    // Whole steps, with the rounding error of each sum kept for the next. They may take hours: a
+    // request to stop ends them, and the caller sees it too.
+    for (uint32_t k = 1; fabs(t - solution->t) > fabs(solution->step); k++) {
+        if (k % 256 == 0 && status_stopped()) break;
         for (int i = 0; i < solution->n; i++) {
             const double add = sum_of_terms(solution->x[i], solution->step) + solution->rounding[i];
             const double sum = solution->x[i][0] + add;

@@ -12,6 +12,9 @@ enum {
     TAYLOR_MAX_UNKNOWNS = 8,
 };
 
+/// Steps are multiples of 2^-20: up to here times add up without rounding.
+#define TAYLOR_MAX_TIME 0x1p32
+
 /// A vector field, given by the Taylor series of its solutions. On entry x[i][0] is unknown i; fill
 /// in x[i][k], its k-th time derivative divided by k!, for all k up to TAYLOR_ORDER.
 typedef void taylor_series(double (*x)[TAYLOR_TERMS], const void *system);
@@ -32,8 +35,9 @@ typedef struct taylor_solution {
 void taylor_start(taylor_solution *solution, taylor_series *series, const void *system, int n,
                   const double *x0, bool backward, bool relative);
 
-/// x (n) = the state at time t. Times must be requested in order, moving away from 0. The steps do
-/// not depend on which times are requested.
+/// x (n) = the state at time t. Times must be requested in order, moving away from 0, up to
+/// TAYLOR_MAX_TIME. The steps do not depend on which times are requested. After plumb_set_stop() it
+/// returns early with a wrong state: the caller must check status_stopped().
 void taylor_evaluate(double *x, taylor_solution *solution, double t);
 
 /// Term n of the product of two series: sum over k of a[k] b[n - k].

@@ -267,8 +267,9 @@ static plumb_status add_log(plumb_report *report, const char *name, char *text, 
     for (const char *at = text; *at; at++) lines += *at == '\n';
     double *step = ARENA_ALLOC(mem, double, lines + 1), *loss = ARENA_ALLOC(mem, double, lines + 1);
     if (!step || !loss) return PLUMB_EMEMORY;
-    // strtok() changes the text, which is a copy of the file.
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+    // strtok_r() changes the text, which is a copy of the file.
+    for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
         double step_value = (double)NAN, loss_value = (double)NAN;
         json in = json_begin(line, strlen(line), "log.jsonl");
         json_object(&in);

@@ -13,6 +13,7 @@
 #include "base/options_struct.h"
 #include "base/spelling.h"
 #include "base/status.h"
+#include "math/taylor.h"
 #include "worlds/options.h"
 
 // A new world is a new file and an entry here. The first thirteen are those of [Higgins21], in the
@@ -131,8 +132,10 @@ typedef struct trajectory_run {
 } trajectory_run;
 
 // Resolves dt, stride and direction into the interval between frames.
-static plumb_status resolve_time(trajectory_run *run, const plumb_world_options *options)
+static plumb_status resolve_time(trajectory_run *run, int64_t steps,
+                                 const plumb_world_options *options)
 {
+    static const int64_t max_substeps = 1000000;
     const plumb_world_info *info = &run->world->info;
     world_plan *plan = &run->plan;
     if (options->backward && !info->reversible)
@@ -144,6 +147,9 @@ static plumb_status resolve_time(trajectory_run *run, const plumb_world_options 
         plan->stride = options->stride     ? options->stride
                        : options->dt > 0.0 ? (int64_t)ceil(options->dt / step - 1e-9)
                                            : substeps;
+        if (plan->stride > max_substeps)
+            return fail(PLUMB_EVALUE, "%s: dt is %g, or %lld integration steps; at most %lld",
+                        info->name, options->dt, (long long)plan->stride, (long long)max_substeps);
         plan->interval = options->dt > 0.0 ? options->dt : step * (double)plan->stride;
         if (plan->interval / (double)plan->stride > 4.0 * step)
             return fail(PLUMB_EVALUE,
@@ -154,6 +160,11 @@ static plumb_status resolve_time(trajectory_run *run, const plumb_world_options 
         plan->interval = (options->dt > 0.0 ? options->dt : info->dt) *
                          (double)(options->stride ? options->stride : 1);
     }
+    // Later the rounding of the time itself would decide where things are.
+    const double last = plan->interval * (double)(options->first + steps);
+    if (last > TAYLOR_MAX_TIME)
+        return fail(PLUMB_EVALUE, "%s: the last frame is at time %g; at most %g", info->name, last,
+                    TAYLOR_MAX_TIME);
     if (options->backward) plan->interval = -plan->interval;
     return PLUMB_OK;
 }
@@ -186,7 +197,7 @@ static plumb_status resolve_options(trajectory_run *run, const plumb_world *worl
     run->plan.image = options.image;
     run->plan.colors = options.colors;
     run->plan.reject_steps = options.reject_steps ? options.reject_steps : options.first + steps;
-    return resolve_time(run, &options);
+    return resolve_time(run, steps, &options);
 }
 
 // Sets phase and parameters from values of the caller. May be NULL: parameters.
@@ -262,6 +273,8 @@ static plumb_status run_trajectory(const plumb_world_item *out, trajectory_run *
     for (int64_t t = 0; t < steps; t++) {
         // Frame 0 is the sampled or given state itself, bit-identical.
         if (run->first + t > 0) world->compute_phase(run->phase, motion, run->first + t);
+        const plumb_status st = status_check_stop();
+        if (st) return st;
         record_frame(out, run, t);
         if (style) world->render_frame(out->frames + t * bytes, style, run->phase);
     }

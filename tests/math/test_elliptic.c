@@ -20,7 +20,8 @@ TEST(elliptic_known_values)
 TEST(elliptic_is_circular_at_modulus_0_and_hyperbolic_at_1)
 {
     double f[3];
-    for (double u = -7.0; u < 7.0; u += 0.37) {
+    for (int k = 0; k < 38; k++) {
+        const double u = -7.0 + 0.37 * k;
         elliptic e = elliptic_make(1.0);
         elliptic_sncndn(f, &e, u);
         CHECK_NEAR(f[0], sin(u), 1e-15);
@@ -43,7 +44,8 @@ TEST(elliptic_identities_hold_for_every_modulus)
     static const double m1[] = {1.0, 0.9, 0.5, 0.1, 1e-3, 1e-8, -1e-8, -0.1, -1.0, -25.0};
     for (size_t i = 0; i < sizeof m1 / sizeof *m1; i++) {
         const elliptic e = elliptic_make(m1[i]);
-        for (double u = -9.0; u < 9.0; u += 0.41) {
+        for (int j = 0; j < 44; j++) {
+            const double u = -9.0 + 0.41 * j;
             double f[3];
             elliptic_sncndn(f, &e, u);
             CHECK_NEAR(f[0] * f[0] + f[1] * f[1], 1.0, 1e-14);
@@ -58,7 +60,8 @@ TEST(elliptic_derivatives)
     const double h = 1e-4;
     for (size_t i = 0; i < sizeof m1 / sizeof *m1; i++) {
         const elliptic e = elliptic_make(m1[i]);
-        for (double u = -5.0; u < 5.0; u += 0.77) {
+        for (int j = 0; j < 13; j++) {
+            const double u = -5.0 + 0.77 * j;
             double before[3], here[3], after[3];
             elliptic_sncndn(before, &e, u - h);
             elliptic_sncndn(here, &e, u);

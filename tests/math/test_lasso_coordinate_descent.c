@@ -73,7 +73,8 @@ static literal_walk walk_literally(dense *d, double a, int64_t max_sweeps, doubl
 TEST(one_feature_is_soft_thresholding)
 {
     for (int k = 0; k < 2; k++)
-        for (double share = 0.25; share < 1.5; share += 0.25) {
+        for (int quarters = 1; quarters < 6; quarters++) {
+            const double share = 0.25 * quarters;
             dense d;
             dense_init(&d, 1, 1, 33);
             dense_random(&d, 7, 1.0);
@@ -129,7 +130,8 @@ TEST(the_iterates_are_those_of_the_literal_algorithm)
 {
     int stopped = 0, settled = 0, wide = 0;
     for (int p = 0; p < PROBLEMS; p++)
-        for (double share = 0.5; share > 1e-4; share /= 6.0) {
+        for (int power = 0; power < 5; power++) {
+            const double share = 0.5 * pow(6.0, -power);
             dense d;
             dense_init(&d, problems[p].dims, problems[p].order, problems[p].rows);
             dense_random(&d, (uint64_t)p, problems[p].noise);

@@ -179,7 +179,7 @@ static void add_noise(double *latent, const double *truth, int64_t step, rng *no
 
 static plumb_phase_space measure_changed(const forged *plain, double latent_scale,
                                          double latent_shift, double truth_scale,
-                                         double truth_shift)
+                                         double truth_shift, const plumb_phase_space_options *opt)
 {
     forged f = *plain;
     const int64_t latents = plumb_array_count(&f.latent), truths = plumb_array_count(&f.truth);
@@ -189,7 +189,7 @@ static plumb_phase_space measure_changed(const forged *plain, double latent_scal
     for (int64_t i = 0; i < truths; i++)
         truth[i] = plain->truth_data[i] * truth_scale + truth_shift;
     f.latent.data = latent, f.truth.data = truth;
-    const plumb_phase_space r = measure(&f, NULL);
+    const plumb_phase_space r = measure(&f, opt);
     free(latent);
     free(truth);
     return r;
@@ -211,7 +211,7 @@ TEST(neither_shift_nor_unit_changes_a_verdict)
         plumb_phase_space plain = measure(&f, NULL);
         for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
             const double *by = changes[i];
-            plumb_phase_space r = measure_changed(&f, by[0], by[1], by[2], by[3]);
+            plumb_phase_space r = measure_changed(&f, by[0], by[1], by[2], by[3], NULL);
             CHECK_EQUAL(r.verdict, plain.verdict);
             CHECK_EQUAL(r.kappa.canonical, plain.kappa.canonical);
             CHECK(r.kappa.measured);
@@ -231,5 +231,31 @@ TEST(neither_shift_nor_unit_changes_a_verdict)
         }
         plumb_phase_space_clear(&plain);
         forged_free(&f);
+    }
+}
+
+TEST(no_estimator_of_kappa_depends_on_shift_or_unit)
+{
+    static const double changes[][4] = {
+        {1, 1e6, 1, 0}, {1, 0, 1, 1e6}, {1e50, 0, 1, 0}, {1e-50, 0, 1, 0}, {1, 0, 1e50, 0}};
+    forge_map *const maps[] = {rotate, bend};
+    for (int e = PLUMB_KAPPA_ESTIMATOR_GAUSSIAN; e <= PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL; e++) {
+        plumb_kappa_options kappa = plumb_kappa_defaults();
+        kappa.estimator = (plumb_kappa_estimator)e;
+        plumb_phase_space_options opt = plumb_phase_space_defaults();
+        opt.kappa = &kappa;
+        for (int k = 0; k < 2; k++) {
+            forged f = forge(1, 1, TRAJECTORIES, STEPS, maps[k]);
+            plumb_phase_space plain = measure(&f, &opt);
+            for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+                const double *by = changes[i];
+                plumb_phase_space r = measure_changed(&f, by[0], by[1], by[2], by[3], &opt);
+                CHECK_EQUAL(r.verdict, plain.verdict);
+                CHECK_NEAR(r.kappa.kappa, plain.kappa.kappa, 1e-6);
+                plumb_phase_space_clear(&r);
+            }
+            plumb_phase_space_clear(&plain);
+            forged_free(&f);
+        }
     }
 }

@@ -49,6 +49,27 @@ TEST(order_alone_counts)
     CHECK_NEAR(over(x, y, 5, 1).p, 2.0 / 120.0, 1e-15);
 }
 
+TEST(neither_shift_nor_unit_matters)
+{
+    static const double units[] = {1, 1e50, 1e-50, 1e300, 1e-300}, shifts[] = {0, 1e6, -1e6};
+    const double x[] = {1.2, 3.4, 2.2, 9.1, 5.5, 4.1, 0.3}, y[] = {10, 30, 25, 70, 90, 40, 5};
+    const rank_correlation plain = over(x, y, 7, 1), best = over(x, y, 7, 0.6);
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 3; j++) {
+            double a[7], b[7];
+            for (int k = 0; k < 7; k++) {
+                a[k] = (x[k] + shifts[j]) * units[i];
+                b[k] = (y[k] - shifts[j]) * units[4 - i];
+            }
+            const rank_correlation r = over(a, b, 7, 1);
+            CHECK_NEAR(r.rho, plain.rho, 0);
+            CHECK_NEAR(r.p, plain.p, 0);
+            CHECK_NEAR(r.rho_ci.low, plain.rho_ci.low, 0);
+            CHECK_NEAR(r.rho_ci.high, plain.rho_ci.high, 0);
+            CHECK_NEAR(over(a, b, 7, 0.6).rho, best.rho, 0);
+        }
+}
+
 TEST(p_is_never_0)
 {
     const double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11};

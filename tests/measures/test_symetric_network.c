@@ -412,3 +412,35 @@ TEST(the_l1_penalty_is_the_sum_of_absolute_weights_and_makes_them_small)
     CHECK_NEAR(loss[1][0] - loss[0][0], 0.5 * first, 1e-12);
     CHECK(sum[1] < 0.3 && sum[1] < 0.2 * sum[0]);
 }
+
+TEST(neither_shift_nor_unit_changes_the_network)
+{
+    static const double changes[][4] = {{1, 1e6, 1, 0},   {1, 0, 1, 1e6},  {1e50, 0, 1, 0},
+                                        {1e-50, 0, 1, 0}, {1, 0, 1e50, 0}, {1, 0, 1e-50, 0}};
+    forge_map *const maps[] = {bent, stretched};
+    const plumb_symetric_options opt = quick(300);
+    for (int k = 0; k < 2; k++) {
+        forged f = forge(1, 1, ENOUGH, 60, maps[k]);
+        plumb_symetric plain = measure(&f, &opt);
+        const int64_t count = plumb_array_count(&f.latent);
+        double *latent = forge_room(count), *truth = forge_room(count);
+        forged changed = f;
+        changed.latent.data = latent, changed.truth.data = truth;
+        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+            const double *by = changes[i];
+            for (int64_t j = 0; j < count; j++) {
+                latent[j] = f.latent_data[j] * by[0] + by[1];
+                truth[j] = f.truth_data[j] * by[2] + by[3];
+            }
+            plumb_symetric r = measure(&changed, &opt);
+            CHECK_NEAR(r.symetric, plain.symetric, 0);
+            CHECK_NEAR(r.r2, plain.r2, 1e-6);
+            CHECK_NEAR(r.sym, plain.sym, 1e-6);
+            plumb_symetric_clear(&r);
+        }
+        free(latent);
+        free(truth);
+        plumb_symetric_clear(&plain);
+        forged_free(&f);
+    }
+}

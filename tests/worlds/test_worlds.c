@@ -314,6 +314,38 @@ TEST(options_out_of_range_are_refused)
     opt.stride = 2;
     world = walk_world("md-4");
     CHECK_FAILS(plumb_world_simulate(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, "integration step");
+    opt.dt = 1e6; // 5e8 steps a frame
+    opt.stride = 0;
+    CHECK_FAILS(plumb_world_simulate(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, "at most 1000000");
+}
+
+TEST(times_at_which_rounding_would_decide_are_refused)
+{
+    static const char *const names[] = {"mass-spring", "double-pendulum", "rock-paper-scissors"};
+    double state[3 * 8];
+    const plumb_world_item out = {.state = state};
+    plumb_world_options opt = plumb_world_defaults();
+    opt.dt = 1e6;
+    opt.stride = 1000000;
+    for (int i = 0; i < 3; i++)
+        CHECK_FAILS(plumb_world_simulate(&out, walk_world(names[i]), 1, 0, 3, &opt), PLUMB_EVALUE,
+                    "the last frame is at time 3e+12");
+}
+
+TEST(a_request_to_stop_ends_a_trajectory_of_hours)
+{
+    static const char *const names[] = {"double-pendulum", "pendulum+c-friction",
+                                        "rock-paper-scissors"};
+    double state[3 * 8];
+    const plumb_world_item out = {.state = state};
+    plumb_world_options opt = plumb_world_defaults();
+    opt.dt = 1e6;
+    opt.stride = 1000; // 1e9 units of time a frame
+    plumb_set_stop(true);
+    for (int i = 0; i < 3; i++)
+        CHECK_FAILS(plumb_world_simulate(&out, walk_world(names[i]), 1, 0, 3, &opt), PLUMB_ESTOPPED,
+                    "stopped");
+    plumb_set_stop(false);
 }
 
 TEST(states_and_parameters_of_the_caller_are_looked_at)

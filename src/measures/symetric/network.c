@@ -245,10 +245,12 @@ static void fill_jacobians(double *j, const void *context, int64_t k)
 }
 
 // Is a standardised column constant in the training rows, from `first` on? Then rounding errors in
-// all of its rows are set to 0.
-static bool clear_if_constant(double *column, double mean, int64_t first, int64_t rows)
+// all of its rows are set to 0. `mean` and `scale` were taken out of it: the rounding errors are
+// those of the mean, in units of the scale.
+static bool clear_if_constant(double *column, double mean, double scale, int64_t first,
+                              int64_t rows)
 {
-    const double least = 1e-12 * (1.0 + fabs(mean));
+    const double least = 1e-12 * (1.0 + fabs(mean) / scale);
     for (int64_t i = first; i < rows; i++)
         if (fabs(column[i]) > least) return false;
     for (int64_t i = 0; i < rows; i++)
@@ -330,11 +332,13 @@ static plumb_status prepare_rows(prepared_rows *prepared, pca_components *parts,
     prepared->truth = ARENA_ALLOC(mem, bool, in->targets);
     if (!prepared->latent || !prepared->truth) return PLUMB_EMEMORY;
     for (int64_t d = 0; d < batch->dims; d++)
-        prepared->latent[d] = clear_if_constant(prepared->x + d * prepared->stride,
-                                                batch->latent_mean[d], first, end);
+        prepared->latent[d] =
+            clear_if_constant(prepared->x + d * prepared->stride, batch->latent_mean[d],
+                              batch->latent_scale[d], first, end);
     for (int64_t t = 0; t < in->targets; t++)
         prepared->truth[t] =
-            clear_if_constant(prepared->y + t * prepared->stride, batch->truth_mean[t], first, end);
+            clear_if_constant(prepared->y + t * prepared->stride, batch->truth_mean[t],
+                              batch->truth_scale[t], first, end);
     // Principal components are fitted on the training rows only.
     const int64_t most = count_inputs(in->opt, batch->dims);
     if (most == batch->dims) return PLUMB_OK;
