@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!plumb_last_error()[0] || strchr(plumb_last_error(), '\n')) abort();
     } else {
         if (s.run_count < 1 || s.run_count > STUDY_FILE_MAX_RUNS) abort();
-        for (int64_t i = 0; i < s.run_count && i < 50; i++) {
+        for (int64_t i = 0; i < s.run_count && i < 8; i++) {
             arena mem = {0};
             run_config r;
             if (!s.runs[i].name[0] || strchr(s.runs[i].name, '/') || s.runs[i].name[0] == '.')

@@ -114,7 +114,13 @@ static plumb_status fit_momenta(plumb_array *momenta, double **fitted, const plu
     return kappa_fit_momenta(*fitted, latent);
 }
 
-// kappa, or the reason why it is undefined. Only a stop or missing memory is a failure.
+// A stop or missing memory is a failure of the call, not a property of the data.
+static bool is_call_failure(plumb_status st)
+{
+    return st == PLUMB_ESTOPPED || st == PLUMB_EMEMORY;
+}
+
+// kappa, or the reason why it is undefined.
 static plumb_status measure_kappa(plumb_kappa *out, const plumb_phase_space_input *in,
                                   const phase_space_config *config)
 {
@@ -123,7 +129,7 @@ static plumb_status measure_kappa(plumb_kappa *out, const plumb_phase_space_inpu
     const plumb_array *truth = in->canonical ? in->canonical : in->truth;
     const plumb_status st =
         plumb_kappa_measure(out, in->latent, in->momenta, truth, &config->kappa);
-    if (!st || st == PLUMB_ESTOPPED || st == PLUMB_EMEMORY) return st;
+    if (!st || is_call_failure(st)) return st;
     return kappa_set_unmeasured(out, plumb_last_error());
 }
 
@@ -174,9 +180,10 @@ plumb_status plumb_phase_space_measure(plumb_phase_space *result,
     }
     if (!st) st = measure_symetric(&found, &in, &config);
     // Where Sym of the truth is undefined it stays NaN: it is extra information.
-    if (!st && !config.all.published_only &&
-        symetric_floor(&found.sym_floor, in.truth, &config.symetric) == PLUMB_ESTOPPED)
-        st = PLUMB_ESTOPPED;
+    if (!st && !config.all.published_only) {
+        const plumb_status floor = symetric_floor(&found.sym_floor, in.truth, &config.symetric);
+        if (is_call_failure(floor)) st = floor;
+    }
     if (!st) st = measure_kappa(&found.kappa, &in, &config);
     free(fitted);
     if (st) {
