@@ -3,6 +3,7 @@
 // data and layout they belong to in their metadata, and carry a checksum.
 #include "train/checkpoint.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -257,6 +258,16 @@ static plumb_status add_advice(plumb_status st, const char *advice)
                                                     : st;
 }
 
+// The step in the metadata of a file; -1 if it has none, or something else than digits.
+static int64_t read_step(const safetensors *file)
+{
+    const char *text = safetensors_metadata(file, "step");
+    if (!text || !text[0] || text[strspn(text, "0123456789")]) return -1;
+    errno = 0;
+    const long long step = strtoll(text, NULL, 10);
+    return errno ? -1 : step;
+}
+
 // Step of weights.safetensors; -1 if it is missing, damaged or of another run.
 static int64_t find_weights_step(const run_dir *run, const trainable_model *model)
 {
@@ -265,9 +276,7 @@ static int64_t find_weights_step(const run_dir *run, const trainable_model *mode
     safetensors file;
     int64_t step = -1;
     if (!safetensors_begin(&file, &mem, run_dir_file(name, run->path, "weights.safetensors"))) {
-        const char *text = safetensors_metadata(&file, "step");
-        if (text && !check_metadata(&file, model, expect_run(run), ""))
-            step = strtoll(text, NULL, 10);
+        if (!check_metadata(&file, model, expect_run(run), "")) step = read_step(&file);
         safetensors_end(&file);
     }
     arena_clear(&mem);
@@ -356,9 +365,10 @@ plumb_status checkpoint_load_weights(trainable_model *model, checkpoint_origin *
         if (!st)
             st = load_arrays(&file, weights, model->tensor_count, model->renamed_tensors, &mem,
                              advice);
-        const char *text = safetensors_metadata(&file, "step");
         const char *data = safetensors_metadata(&file, "data");
-        origin->step = text ? strtoll(text, NULL, 10) : -1;
+        origin->step = read_step(&file);
+        if (!st && origin->step < 0)
+            st = fail(PLUMB_EFORMAT, "%s: its metadata has no step; %s", name, advice);
         snprintf(origin->data_hash, sizeof origin->data_hash, "%s", data ? data : "");
         safetensors_end(&file);
     }
