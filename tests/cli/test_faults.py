@@ -119,6 +119,8 @@ class Plain:
 
 def problem(place, name, done, plain):
     """What is wrong with a run in which something failed; None if nothing is."""
+    if "LeakSanitizer has encountered a fatal error" in done.stderr:
+        return None  # the call was one of its own
     if done.returncode not in (0, 1):
         return f"exit {done.returncode}: {done.stderr[-3000:]}"
     files = place.files()
@@ -130,7 +132,8 @@ def problem(place, name, done, plain):
         same = result(done) == result(plain.done) or '"canonical_why": "OpenBLAS is not on this machine' in done.stdout
         return None if same else f"exit 0, but other results: {done.stdout} {done.stderr}"
     word = name.split("-")[0]
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("sweep: ") and " % after " not in line]
+    progress = re.compile(r"sweep: |train: step |.* % after ")
+    lines = [line for line in done.stderr.splitlines() if not progress.match(line)]
     if len(lines) != 1 or not re.fullmatch(f"plumb {word}: .*[^ :]", lines[0]):
         return f"it says {done.stderr!r}"
     if word in ("train", "sweep"):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run is killed at every call that changes a file, and at a hundred other moments, and resumed
-// until it is done. Its files have the same bytes as those of a run that was never killed.
+// A run is killed at every call that changes a file, at random ones of a run that writes a
+// checkpoint after every step, and at a hundred other moments, and resumed until it is done. Its
+// files have the same bytes as those of a run that was never killed.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -269,6 +270,29 @@ TEST(killed_at_every_call_it_resumes_to_the_same_bytes)
         }
     print_message("  %d kills\n", kills);
     CHECK(kills > 200);
+    end_runs();
+}
+
+TEST(killed_in_the_checkpoint_writer_again_and_again_it_resumes_to_the_same_bytes)
+{
+    begin_runs(12, "checkpoint_steps=1");
+    const int enough = getenv("PLUMB_LONG") ? 1000 : 50;
+    int kills = 0;
+    for (int i = 0; kills < enough; i++) {
+        rng r = rng_at(6, (uint64_t)i);
+        remove_run("cut");
+        bool resume = false;
+        // About 40 calls a checkpoint; a resumed run makes a dozen before its first.
+        for (int again = 0; again < 20; again++) {
+            const long at = (long)rng_below(&r, 150);
+            if (!was_killed("cut", resume, at, rng_below(&r, 2) == 1, 0)) break;
+            kills++;
+            resume = true;
+        }
+        CHECK(!was_killed("cut", true, -1, false, 0));
+        check_same("cut", i);
+    }
+    print_message("  %d kills\n", kills);
     end_runs();
 }
 
