@@ -290,6 +290,18 @@ plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64
     return PLUMB_OK;
 }
 
+plumb_status video_read_shape(video_set *out, const char *path)
+{
+    video_file file = {.path = path};
+    video_set videos = {0};
+    plumb_status st = plumb_dataset_open(&file.dataset, path, NULL);
+    if (st) return st;
+    st = read_shape(&videos, &file, 0);
+    plumb_dataset_close(file.dataset);
+    if (!st) *out = videos;
+    return st;
+}
+
 // Identifies the training videos in the record of a run.
 void video_hash(char out[33], const video_set *videos)
 {

@@ -32,6 +32,9 @@ bool video_has_masks(const plumb_world *world);
 plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64_t count,
                              bool masks);
 
+/// The shape that video_load_file() would give, without the frames. The same files are refused.
+plumb_status video_read_shape(video_set *out, const char *path);
+
 /// Writes 32 hexadecimal digits that identify the frames.
 void video_hash(char out[33], const video_set *videos);
 /// The same of the videos that video_load_file() would load, item by item: memory for one is

@@ -393,14 +393,8 @@ plumb_status run_config_video_shape(video_set *out, const run_config *config)
         return PLUMB_OK;
     }
     // The first trajectory of the file has the shape of all.
-    plumb_dataset *d;
-    plumb_array a;
-    plumb_status st = plumb_dataset_open(&d, config->data.data, NULL);
-    if (st) return st;
-    // (steps, height, width, channels), or with an axis of clips before it.
-    st = plumb_dataset_read_field(&a, d, 0, "frames");
-    const int64_t *shape = a.shape + (!st && a.ndim == 5); // a tuple has an axis of clips
-    if (!st) out->height = shape[1], out->width = shape[2], out->channels = shape[3];
-    plumb_dataset_close(d);
+    video_set found;
+    const plumb_status st = video_read_shape(&found, config->data.data);
+    if (!st) out->height = found.height, out->width = found.width, out->channels = found.channels;
     return st;
 }

@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 
+import numpy as np
 import pytest
 
 from paths import TOY
@@ -95,6 +96,14 @@ def test_a_run_knows_the_data_file_it_was_trained_on(tmp_path):
     toy.refused("was trained on other data", "--resume", "--out", run)
     toy.refused("has 9 frames per trajectory; a clip of this model has 12", "toy", "--data", data, "--set", "length=12", "--out", tmp_path / "x")
     toy.refused("a run is a directory", "toy", *QUICK, "--out", data)
+
+
+@pytest.mark.parametrize("shape, dtype", [((3, 5), "u1"), ((3, 20, 8, 8), "u1"), ((3, 20, 8, 8, 3), "f4"), ((3, 20, 0, 8, 3), "u1"),
+                                          ((3, 5, 20, 8, 8, 3), "u1")])
+@pytest.mark.parametrize("how", [("--plan",), ("--steps", 1)])
+def test_frames_of_another_shape_or_type_are_refused_also_for_a_plan(shape, dtype, how, tmp_path):
+    np.savez(tmp_path / "x.npz", frames=np.zeros(shape, dtype))
+    toy.refused("frames of an item are", "toy", "--data", tmp_path / "x.npz", *how, "--out", tmp_path / "run")
 
 
 # ---- what is refused ----
