@@ -66,6 +66,15 @@ plumb_status input_file_read_all(char **text, size_t *size, arena *mem, const ch
 }
 
 // The physical memory, or 16 GiB if it is unknown.
+struct dirent *input_file_next_entry(plumb_status *st, DIR *directory, const char *path)
+{
+    if (*st) return NULL;
+    errno = 0; // readdir() tells an error from the end by errno alone
+    struct dirent *entry = readdir(directory);
+    if (!entry && errno) *st = fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
+    return entry;
+}
+
 uint64_t input_file_memory_limit(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);

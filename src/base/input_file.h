@@ -3,6 +3,7 @@
 #ifndef BASE_INPUT_FILE_H
 #define BASE_INPUT_FILE_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,10 @@ plumb_status input_file_read(void *out, const input_file *file, uint64_t offset,
 /// is larger than `limit` bytes.
 plumb_status input_file_read_all(char **text, size_t *size, arena *mem, const char *path,
                                  int64_t limit);
+
+/// The next entry of an open directory. NULL at the end, and where it cannot be read: then `*st`
+/// becomes a failure that names `path`. Does nothing if `*st` is one already.
+struct dirent *input_file_next_entry(plumb_status *st, DIR *directory, const char *path);
 
 /// Bytes of memory this machine has: no file may ask for more.
 uint64_t input_file_memory_limit(void);

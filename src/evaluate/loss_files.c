@@ -114,6 +114,7 @@ static plumb_status read_table(clip_table *table, const char *path)
         if (number == 1) st = find_columns(column, path, field, count);
         else if (count > 1 || field[0][0]) st = add_row(table, column, field, count, path, number);
     }
+    if (!st && ferror(f)) st = fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
     fclose(f);
     return st;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/input_file.h"
+
 enum { MAX_SHARDS = 4096 };
 
 static bool are_digits(const char *at, size_t count)
@@ -52,7 +54,7 @@ static plumb_status list_shards(tfrecord_shards *shards, arena *mem, const char 
     DIR *dir = opendir(folder);
     plumb_status st = PLUMB_OK;
     if (!dir) return fail(PLUMB_EFILE, "%s: %s", folder, strerror(errno));
-    for (struct dirent *entry; !st && (entry = readdir(dir));) {
+    for (struct dirent *entry; (entry = input_file_next_entry(&st, dir, folder));) {
         char path[4096];
         if (!tfrecord_shards_is_name(entry->d_name)) continue;
         if (shards->count == MAX_SHARDS) {

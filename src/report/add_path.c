@@ -473,11 +473,14 @@ static plumb_status add_folder(plumb_report *report, const char *path,
     char **names = ARENA_ALLOC(&mem, char *, MAX_ENTRIES);
     int64_t count = 0;
     plumb_status st = names ? PLUMB_OK : PLUMB_EMEMORY;
-    for (struct dirent *item; !st && count < MAX_ENTRIES && (item = readdir(directory));) {
+    for (struct dirent *item; (item = input_file_next_entry(&st, directory, path));) {
         if (item->d_name[0] == '.') continue;
         snprintf(entry, sizeof entry, "%s/%s", path, item->d_name);
         // Folders only; other files of a study are not runs.
-        if (is_folder(entry) && !(names[count++] = arena_strdup(&mem, entry))) st = PLUMB_EMEMORY;
+        if (!is_folder(entry)) continue;
+        if (count == MAX_ENTRIES)
+            st = fail(PLUMB_EFILE, "%s: more than %d directories", path, MAX_ENTRIES);
+        else if (!(names[count++] = arena_strdup(&mem, entry))) st = PLUMB_EMEMORY;
     }
     closedir(directory);
     if (!st) qsort(names, (size_t)count, sizeof *names, compare_names);

@@ -61,7 +61,8 @@ static plumb_status list_content(dir_content *out, const char *path, bool remove
     if (!dir) return fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
     *out = (dir_content){0};
     // Files of a run, temporary files of a process that was killed, and others.
-    for (struct dirent *e; (e = readdir(dir));) {
+    plumb_status st = PLUMB_OK;
+    for (struct dirent *e; (e = input_file_next_entry(&st, dir, path));) {
         bool leftover;
         run_dir_filename name;
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
@@ -71,7 +72,7 @@ static plumb_status list_content(dir_content *out, const char *path, bool remove
         if (!strcmp(e->d_name, "config.json")) out->config = true;
     }
     closedir(dir);
-    return PLUMB_OK;
+    return st;
 }
 
 // Only one process may train into a run.

@@ -22,7 +22,8 @@ static plumb_status find_end(off_t *keep, double *seconds, FILE *f, const char *
     int64_t before = -1;
     *keep = 0;
     // Line by line until one is beyond the step, not complete or not a log line.
-    for (ssize_t length; (length = getline(&line, &capacity, f)) > 0;) {
+    ssize_t length;
+    while ((length = getline(&line, &capacity, f)) > 0) {
         if (line[length - 1] != '\n') break;
         json j = json_begin(line, (size_t)length, name);
         int64_t at = -1;
@@ -42,8 +43,11 @@ static plumb_status find_end(off_t *keep, double *seconds, FILE *f, const char *
         *seconds = time;
         *keep += length;
     }
+    // Not the end of the file, but no memory for a line or no way to read it: nothing may be cut.
+    plumb_status st = PLUMB_OK;
+    if (length < 0 && !feof(f)) st = fail(PLUMB_EFILE, "%s: %s", name, strerror(errno));
     free(line);
-    return ferror(f) ? fail(PLUMB_EFILE, "%s: %s", name, strerror(errno)) : PLUMB_OK;
+    return st;
 }
 
 plumb_status run_log_open(run_log *log, const char *path, int64_t step)

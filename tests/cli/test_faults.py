@@ -16,7 +16,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from paths import BUILD, LONG, PLUMB, SANITIZE
+from paths import BUILD, LONG, PLUMB, SOURCE
 from program import numbers
 
 FAULTY, FAIL_IO = BUILD / "tests/plumb_faulty", BUILD / "tests/fail_io"
@@ -38,6 +38,10 @@ COMMANDS = {
     "train": ["hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", "20", "--out", "{out}/run", "--json"],
     "train-data": ["hgn++", "--data", "{in}/long.npz", "--preset", "tiny", "--steps", "2", "--out", "{out}/run", "--json"],
     "evaluate": ["{out}/copy", "--count", "2", "--steps", "10", "--measured", "4", "--method", "pr", "--json"],
+    "convert-shards": ["{in}/shards/", "{out}/x.npz", "--json"],
+    "surprise-table": ["{in}/losses.pth", "--metadata", "{in}/table.csv", "--json"],
+    "train-again": ["hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", "2", "--out", "{out}/copy", "--force", "--json"],
+    "report-folder": ["{in}/runs", "--films", "0", "--out", "{out}/x.html", "--json"],
     "report": ["{in}/frames.npz", "--out", "{out}/x.html", "--json"],
     "report-run": ["{in}/run", "--films", "2", "--steps", "10", "--out", "{out}/x.html", "--json"],
     "sweep": ["{in}/study.yaml", "--out", "{out}/sweep", "--json"],
@@ -62,6 +66,16 @@ def inputs(shared):
                        capture_output=True)
     subprocess.run([PLUMB, "train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", "2", "--out", shared / "run"],
                    check=True, capture_output=True)
+    (shared / "shards").mkdir()
+    for i in range(3):
+        subprocess.run([PLUMB, "simulate", "rooms/freeform", "--count", "1", "--image", "16", "--published", "--seed", str(i), "--out",
+                        shared / f"shards/x{i}.tfrecord"], check=True, capture_output=True)
+        (shared / f"shards/x{i}.tfrecord").rename(shared / f"shards/x.tfrecord-0000{i}-of-00003")
+    for i in range(3):
+        shutil.copytree(shared / "run", shared / f"runs/run{i}")
+    shutil.copy(SOURCE / "fuzz/corpus/pth/torch-1.13-names", shared / "losses.pth")
+    (shared / "table.csv").write_text("file_name,SceneIndex,type,condition\n" + "".join(
+        f"a{i}.mp4,{i // 4},{i // 2 % 2 + 1}_{('Possible', 'Impossible')[i % 2]},solid\n" for i in range(8)))
     return shared
 
 
@@ -75,7 +89,7 @@ class Place:
         for path in (self.out, self.temporary):
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir()
-        if name == "evaluate":
+        if name in ("evaluate", "train-again"):
             shutil.copytree(self.inputs / "run", self.out / "copy")
 
     def command(self, name):
@@ -133,7 +147,7 @@ def problem(place, name, done, plain):
         return None if same else f"exit 0, but other results: {done.stdout} {done.stderr}"
     word = name.split("-")[0]
     progress = re.compile(r"sweep: |train: step |.* % after ")
-    lines = [line for line in done.stderr.splitlines() if not progress.match(line)]
+    lines = [line for line in done.stderr.splitlines() if not progress.match(line) and line not in plain.done.stderr]
     if len(lines) != 1 or not re.fullmatch(f"plumb {word}: .*[^ :]", lines[0]):
         return f"it says {done.stderr!r}"
     if word in ("train", "sweep"):
@@ -151,6 +165,7 @@ def check_all(place, name, plain, faults):
         found = problem(place, name, place.run(name, before, environment), plain)
         if found:
             problems.append(f"{name}, {what}: {found}")
+    print(f"{name}: {len(faults)} faults")
     assert not problems, f"{len(problems)} of {len(faults)}:\n" + "\n".join(problems)
 
 
@@ -185,3 +200,19 @@ def test_an_io_call_that_fails_is_a_failure(name, inputs, tmp_path):
     plain = Plain(place, name, [FAIL_IO, "-1", log, PLUMB], {})
     calls = log.read_text(errors="replace").splitlines()
     check_all(place, name, plain, [(f"call {i} ({calls[i]})", [FAIL_IO, str(i), log, PLUMB], {}) for i in choose(len(calls), first)])
+
+
+def test_a_run_is_not_overwritten_because_its_directory_cannot_be_listed(inputs, tmp_path):
+    place, log = Place(tmp_path, inputs), tmp_path / "log"
+    start_up(tmp_path)
+    place.prepare("evaluate")
+    # The lock has the number of the last process.
+    old = {path: data for path, data in place.files().items() if path.name != "lock"}
+    run = ["train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", "1", "--out", place.out / "copy"]
+    done = subprocess.run([FAIL_IO, "-1", log, PLUMB, *run], capture_output=True, text=True)
+    assert done.returncode == 1 and "a run exists already" in done.stderr
+    listings = [i for i, line in enumerate(log.read_text(errors="replace").splitlines()) if line.startswith("getdents")]
+    assert listings
+    for i in listings:
+        done = subprocess.run([FAIL_IO, str(i), log, PLUMB, *run], capture_output=True, text=True)
+        assert done.returncode == 1 and place.files().items() >= old.items(), done.stderr
