@@ -140,9 +140,9 @@ static const char *fault(const lie *l, const verdict *v, long base, int64_t size
     if (SANITIZED) return NULL;
     const long limit = 16 * 1024 + (long)(2 * size / 1024);
     if (v->memory - base + v->helper > limit) return "took too much memory";
-    // On a machine busy with other things the clock is unfair; then its processor time has to be
-    // short.
-    if (v->seconds > 0.1 && (v->work > 0.1 || v->seconds > 2)) return "took too long";
+    // Processor time, since the machine may be busy with other things, and much of it, since it may
+    // be slow or emulated. What is caught is work that does not come from the bytes of the file.
+    if (v->work > 1.0 + 5e-8 * (double)size) return "took too long";
     return NULL;
 }
 
@@ -162,9 +162,7 @@ TEST(every_lie_is_refused_in_one_line_and_cheaply)
         forge f = {0};
         l->make(&f);
         assert_true(forge_save(&f, path));
-        verdict v = read_in_child(path);
-        for (int again = 0; again < 4 && v.seconds > 0.1 && !SANITIZED; again++)
-            v = read_in_child(path);
+        const verdict v = read_in_child(path);
         const char *why = fault(l, &v, base, (int64_t)f.n);
         const long memory = v.memory - base + v.helper;
         print_message("  %-32s %-5s %6.1f ms %6ld KiB  %s\n", l->claim, l->suffix, 1e3 * v.seconds,
