@@ -16,11 +16,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from paths import BUILD, LONG, PLUMB, SOURCE
+from paths import BUILD, LONG, PLUMB, SANITIZE, SOURCE
 from program import numbers
 
 FAULTY, FAIL_IO = BUILD / "tests/plumb_faulty", BUILD / "tests/fail_io"
-FEW = 4  # of each kind and command
+FEW = 1 if SANITIZE else 4  # of each kind and command
 STUDY = """name: small
 defaults: {preset: tiny, steps: 2}
 runs: [{model: hgn++, world: mass-spring}]
