@@ -39,8 +39,8 @@ static void make_model(small_model *m)
                                      .sum = m->sum,
                                      .line = m->line};
     snprintf(m->run.path, sizeof m->run.path, "%s", fuzz_folder());
-    strcpy(m->run.config_hash, "settings");
-    strcpy(m->run.old_config_hash, "old");
+    m->run.config_hashes = (run_config_hashes){.count = 2, .hash = {"settings", "old"}};
+    for (int i = 0; i < 3; i++) m->run.frame_shape[i] = 4;
     strcpy(m->run.data_hash, "data");
 }
 
@@ -87,9 +87,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         keep_numbers(&numbers[0], weights);
         keep_numbers(&numbers[1], optimizer);
     }
-    int64_t step = -1;
+    checkpoint_origin origin;
     place_file(weights, data, size, &numbers[0]);
-    if (!checkpoint_load_weights(&m.model, &step, fuzz_folder(), NULL, NULL) && step < 0) abort();
+    if (!checkpoint_load_weights(&m.model, &origin, fuzz_folder(), NULL) && origin.step < 0)
+        abort();
+    int64_t shape[3];
+    if (checkpoint_find_frames(shape, fuzz_folder()))
+        for (int i = 0; i < 3; i++)
+            if (shape[i] < 1 || shape[i] > CHECKPOINT_MAX_SIDE) abort();
     // The checkpoint that is read can be saved, and read again.
     bool exists;
     place_file(optimizer, data, size, &numbers[1]);
