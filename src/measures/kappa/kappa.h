@@ -191,6 +191,12 @@ void kappa_project_slopes(double *J, const kappa_surface *surface, int64_t row, 
 /// How much of the slopes of the latents is finer than the fit of G: work->form.missed_slope.
 plumb_status kappa_missed_slopes(kappa_work *work);
 
+enum { KAPPA_MAX_NEIGHBOURS = 8 };
+/// neighbour (count): the rows of other trajectories whose inputs are nearest to those of `row`, the
+/// nearest first; `row` itself where there are too few.
+void kappa_find_neighbours(int64_t *neighbour, int64_t count, const map_inputs *in,
+                           const kappa_rows *rows, int64_t row);
+
 /// Pulls the form back along the fit of G: work->form.
 plumb_status kappa_pullback(kappa_work *work);
 

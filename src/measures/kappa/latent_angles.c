@@ -34,60 +34,48 @@ double kappa_latent_angle(const kappa_work *work, int64_t row, int64_t i)
     return turn * y / l->period[i];
 }
 
-// For each query row, the row of another trajectory whose state is nearest.
-static void find_neighbours(int64_t *neighbour, const map_inputs *in, const kappa_rows *rows,
-                            int64_t queries, int64_t stride)
-{
-    const int64_t d = in->dims;
-    for (int64_t q = 0; q < queries; q++) {
-        const int64_t row = q * stride;
-        const double *to = in->x + row * d;
-        double least = (double)INFINITY;
-        neighbour[q] = row;
-        for (int64_t r = 0; r < rows->rows; r++) {
-            if (r / rows->steps == row / rows->steps) continue;
-            double sum = 0.0;
-            for (int64_t k = 0; k < d && sum < least; k++) {
-                const double by = in->x[r * d + k] - to[k];
-                sum += by * by;
-            }
-            if (sum < least) least = sum, neighbour[q] = r;
-        }
-    }
-}
-
-// |mean exp(2 pi i difference / P)| of SAMPLES differences.
-static double compute_coherence(const double *difference, int64_t count, double period)
+// Whether |mean exp(2 pi i difference / P)| of SAMPLES differences reaches min_coherence. Ends as
+// soon as the rest cannot change the answer.
+static bool is_coherent(const double *difference, int64_t count, double period)
 {
     const int64_t stride = (count + SAMPLES - 1) / SAMPLES;
-    double re = 0.0, im = 0.0, some = 0.0;
-    for (int64_t q = 0; q < count; q += stride, some += 1.0) {
-        re += cos(turn * difference[q] / period);
-        im += sin(turn * difference[q] / period);
+    const int64_t samples = (count + stride - 1) / stride;
+    const double needed = min_coherence * (double)samples, frequency = turn / period;
+    double re = 0.0, im = 0.0;
+    for (int64_t i = 0; i < samples; i++) {
+        const double angle = frequency * difference[i * stride];
+        re += cos(angle);
+        im += sin(angle);
+        const double short_by = needed - (double)(samples - 1 - i);
+        if (short_by > 0.0 && re * re + im * im < short_by * short_by) return false;
     }
-    return hypot(re, im) / some;
+    return true;
 }
 
-static int64_t count_jumps(const double *difference, int64_t count, double period)
+// The size of the MIN_JUMPS largest differences: the largest first.
+static void find_largest(double *largest, const double *difference, int64_t count)
 {
-    int64_t jumps = 0;
-    for (int64_t q = 0; q < count; q++) jumps += fabs(difference[q]) > 0.5 * period;
-    return jumps;
+    memset(largest, 0, MIN_JUMPS * sizeof *largest);
+    for (int64_t q = 0; q < count; q++) {
+        const double size = fabs(difference[q]);
+        if (!(size > largest[MIN_JUMPS - 1])) continue;
+        int i = MIN_JUMPS - 1;
+        for (; i > 0 && largest[i - 1] < size; i--) largest[i] = largest[i - 1];
+        largest[i] = size;
+    }
 }
 
 // About the period of a latent, from its differences, or 0. Longer periods come first, because a
 // half or a third of a period is as coherent.
 static double find_period(const double *difference, int64_t count)
 {
-    double largest = 0.0;
-    for (int64_t q = 0; q < count; q++) largest = fmax(largest, fabs(difference[q]));
-    for (int k = 0; k < PERIODS && largest > 0.0; k++) {
-        const double period = largest * longest * pow(shortest / longest, (double)k / PERIODS);
-        if (period < min_period) break;
-        if (count_jumps(difference, count, period) >= MIN_JUMPS &&
-            compute_coherence(difference, count, period) >= min_coherence)
+    double largest[MIN_JUMPS];
+    find_largest(largest, difference, count);
+    const double ratio = pow(shortest / longest, 1.0 / PERIODS);
+    double period = largest[0] * longest;
+    for (int k = 0; k < PERIODS && period >= min_period; k++, period *= ratio)
+        if (largest[MIN_JUMPS - 1] > 0.5 * period && is_coherent(difference, count, period))
             return period;
-    }
     return 0.0;
 }
 
@@ -153,7 +141,8 @@ plumb_status kappa_find_latent_angles(kappa_work *work)
     int64_t *neighbour = ARENA_ALLOC(&mem, int64_t, queries);
     double *difference = ARENA_ALLOC(&mem, double, rows->rows);
     if (!st && (!neighbour || !difference)) st = PLUMB_EMEMORY;
-    if (!st) find_neighbours(neighbour, &in, rows, queries, stride);
+    for (int64_t q = 0; q < queries && !st; q++)
+        kappa_find_neighbours(neighbour + q, 1, &in, rows, q * stride);
     for (int64_t i = 0; i < rows->latent_dims && !st; i++) {
         if (!l->varies[i] || l->constant[i]) continue;
         // In units of the array a period may be one that is known.

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "measures/kappa/kappa.h"
 
-enum { NEIGHBOURS = 8, MAX_QUERIES = 1500 };
+enum { NEIGHBOURS = KAPPA_MAX_NEIGHBOURS, MAX_QUERIES = 1500 };
 
 // An output with more unexplained than the first value is noise; with less than the second it is
 // exact.
@@ -31,28 +31,6 @@ static plumb_status compute_residuals(double *e, arena *mem, const kappa_work *w
                                x + first * g->in.dims, rows->rows - first);
     for (int64_t i = 0; i < rows->rows * outputs && !st; i++) e[i] = g->out.y[i] - e[i];
     return st;
-}
-
-// neighbour (NEIGHBOURS): the rows of other trajectories nearest to `row`, the nearest first.
-static void find_neighbours(int64_t *neighbour, const kappa_work *work, int64_t row)
-{
-    const map_inputs *in = &work->map.in;
-    const int64_t d = in->dims, steps = work->rows.steps;
-    double best[NEIGHBOURS];
-    for (int i = 0; i < NEIGHBOURS; i++) best[i] = (double)INFINITY, neighbour[i] = -1;
-    for (int64_t r = 0; r < work->rows.rows; r++) {
-        if (r / steps == row / steps) continue;
-        double sum = 0.0;
-        for (int64_t v = 0; v < d && sum < best[NEIGHBOURS - 1]; v++) {
-            const double by = in->x[row * d + v] - in->x[r * d + v];
-            sum += by * by;
-        }
-        if (sum >= best[NEIGHBOURS - 1]) continue;
-        int i = NEIGHBOURS - 1;
-        for (; i > 0 && best[i - 1] > sum; i--)
-            best[i] = best[i - 1], neighbour[i] = neighbour[i - 1];
-        best[i] = sum, neighbour[i] = r;
-    }
 }
 
 static double square_difference(const double *v, int64_t outputs, int64_t k, int64_t a, int64_t b)
@@ -90,7 +68,7 @@ static double missed_across(const double *e, const kappa_work *work, int64_t k,
     for (int64_t q = 0; q < queries; q++) {
         const int64_t row = q * stride, a = neighbour[q * NEIGHBOURS],
                       b = neighbour[q * NEIGHBOURS + NEIGHBOURS - 1];
-        if (a < 0 || b < 0) continue;
+        if (b == row) continue; // too few states
         near += square_difference(e, out->count, k, row, a);
         far += square_difference(e, out->count, k, row, b);
         near_y += square_difference(out->y, out->count, k, row, a);
@@ -119,7 +97,7 @@ plumb_status kappa_missed_slopes(kappa_work *work)
     int64_t *neighbour = ARENA_ALLOC(&mem, int64_t, (queries * NEIGHBOURS));
     plumb_status st = e && neighbour ? compute_residuals(e, &mem, work) : PLUMB_EMEMORY;
     for (int64_t q = 0; q < queries && !st; q++) {
-        find_neighbours(neighbour + q * NEIGHBOURS, work, q * stride);
+        kappa_find_neighbours(neighbour + q * NEIGHBOURS, NEIGHBOURS, &g->in, rows, q * stride);
         if (q % 64 == 0) st = status_check_stop();
     }
     for (int64_t k = 0; k < g->out.count && !st; k++) {
