@@ -55,6 +55,9 @@ typedef enum plumb_verdict {
     PLUMB_VERDICT_LEARNT = 1,          ///< The latents are the true phase space.
 } plumb_verdict;
 
+/// "learnt", "not learnt" or "not determined".
+PLUMB_API const char *plumb_verdict_name(plumb_verdict verdict);
+
 /// One trajectory.
 typedef struct plumb_kappa_item {
     int64_t trajectory; ///< Its index in the arrays given.
@@ -74,8 +77,13 @@ typedef struct plumb_kappa {
     plumb_interval kappa_constants_ci; ///< 95 %, or NaN.
     plumb_verdict canonical;           ///< Are the latents canonical coordinates of the true state?
     const char *why;                   ///< The verdict in one sentence.
-    double r2_state;                   ///< Held-out R2 of the map from latents to truth.
-    double r2_latent;                  ///< Held-out R2 of the map from truth to latents.
+    /// For ranking models: kappa times r2_latent, 0 if the latents do not hold the state. kappa
+    /// alone is near 1 for a model of which little is explained. NaN if kappa is not determined.
+    double score;
+    double r2_state; ///< Held-out R2 of the map from latents to truth.
+    /// (2n) the same of each true coordinate. NULL if they were mixed to remove redundancy.
+    const double *r2_coordinates;
+    double r2_latent;     ///< Held-out R2 of the map from truth to latents.
     double r2_local;      ///< As r2_state, from the slope of the map to latents and its noise.
     double r2_nearest;    ///< As r2_state, by nearest neighbours; NaN if it was not needed.
     double c;             ///< The constant; negative if q and p are exchanged.

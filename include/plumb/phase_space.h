@@ -6,6 +6,7 @@
 #ifndef PLUMB_PHASE_SPACE_H
 #define PLUMB_PHASE_SPACE_H
 
+#include "plumb/flow.h"
 #include "plumb/kappa.h"
 #include "plumb/symetric.h"
 
@@ -23,6 +24,7 @@ typedef struct plumb_phase_space_input {
     /// (trajectories, steps, 2n') the same states in their fewest canonical coordinates, for kappa.
     /// May be NULL: kappa uses `truth`.
     const plumb_array *canonical;
+    const plumb_array *energy; ///< (trajectories, steps) true energy, for the flow. May be NULL.
 } plumb_phase_space_input;
 
 /// The options. Take them from plumb_phase_space_defaults() and change what you need.
@@ -39,20 +41,29 @@ typedef struct plumb_phase_space_options {
     /// The latents are (q, velocity) of a Lagrangian model: fit its momenta to their motion and use
     /// them. Fails if they cannot be fitted. Default false.
     bool fit_momenta;
-    int threads; ///< 0: as in `symetric`. Does not affect the result. Default 0.
+    /// Options of the flow. May be NULL: the defaults, with resamples, seed and the treatment of
+    /// trajectories that are not finite as for kappa.
+    const plumb_flow_options *flow;
+    bool coordinates_only; ///< Do not measure the flow. Default false.
+    int threads;           ///< 0: as in `symetric`. Does not affect the result. Default 0.
 } plumb_phase_space_options;
 
 /// The result. Free it with plumb_phase_space_clear().
 typedef struct plumb_phase_space {
-    plumb_verdict verdict;     ///< The only verdict: plumb_phase_space_decide() of what follows.
+    /// The only verdict: not learnt if the coordinates or the flow are not; learnt if the
+    /// coordinates are and the flow does not contradict; else not determined.
+    plumb_verdict verdict;
     const char *why;           ///< The reason of the verdict in one sentence.
+    plumb_verdict coordinates; ///< Are the latents the true phase space? As kappa.canonical.
     bool has_polynomial;       ///< `polynomial` was measured.
     bool has_network;          ///< `network` was measured.
     plumb_symetric polynomial; ///< SyMetric by polynomials, or zeros.
     plumb_symetric network;    ///< SyMetric by a network, or zeros.
     plumb_kappa kappa;         ///< kappa, or `measured` false and the reason in `why`.
+    plumb_flow flow;           ///< The flow, or `measured` false and the reason in `why`.
     double sym_floor; ///< Sym of the truth itself, which no model can undercut. NaN if undefined.
     int64_t canonical_dims; ///< 2n' of `canonical`, or 0 if it was not given.
+    void *memory;           ///< Private.
 } plumb_phase_space;
 
 /// Fits the momenta dL/dv of a Lagrangian model, up to one factor, to the motion of its latents:
@@ -80,12 +91,13 @@ PLUMB_API plumb_status plumb_phase_space_measure(plumb_phase_space *result,
                                                  const plumb_phase_space_input *input,
                                                  const plumb_phase_space_options *options);
 
-/// The rule of the verdict. A latent space without area (`degenerate`) was not learnt. Otherwise
-/// kappa decides where the data determine it, and nothing else does: SyMetric alone never decides.
+/// The rule of the coordinates. A latent space without area (`degenerate`) was not learnt.
+/// Otherwise kappa decides where the data determine it, and nothing else does: SyMetric alone never
+/// decides.
 PLUMB_API plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical);
 
-/// "learnt", "not learnt" or "not determined".
-PLUMB_API const char *plumb_verdict_name(plumb_verdict verdict);
+/// The rule that joins the verdicts on the coordinates and on the flow.
+PLUMB_API plumb_verdict plumb_phase_space_join(plumb_verdict coordinates, plumb_verdict flow);
 
 /// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_phase_space_clear(plumb_phase_space *result);

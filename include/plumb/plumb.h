@@ -10,6 +10,7 @@
 #include "plumb/distributed.h"
 #include "plumb/evaluation.h"
 #include "plumb/file.h"
+#include "plumb/flow.h"
 #include "plumb/forecast.h"
 #include "plumb/kappa.h"
 #include "plumb/loader.h"

@@ -28,13 +28,19 @@ STRUCTS = {
         "r2_heldout_ci:interval latents:q latents_used:q* informative:q items:p batches:p batch_count:q mode:i "
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training maps:p",
     "kappa":
-        "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d r2_nearest:d "
+        "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s score:d r2_state:d r2_coordinates:d* r2_latent:d r2_local:d r2_nearest:d "
         "c:d form_error:d form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q diverged_count:q diverged:q* steps:q seconds:d input_hash:B33 memory:p",
-    "phase_space_input": "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array*",
+    "flow_input": "size:z latent:array* truth:array* energy:array*",
+    "flow":
+        "measured:b verdict:i why:s lag:q kappa:d area_rate:d area_rate_ci:interval volume_rate:d true_area_rate:d "
+        "area_change:d area_change_ci:interval energy_change:d energy_change_ci:interval clock:d clock_ci:interval r2:d "
+        "r2_clock:d trajectories:q steps:q seconds:d memory:p",
+    "phase_space_input":
+        "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array* energy:array*",
     "phase_space":
-        "verdict:i why:s has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa sym_floor:d "
-        "canonical_dims:q",
+        "verdict:i why:s coordinates:i has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa "
+        "flow:flow sym_floor:d canonical_dims:q memory:p",
     "lyapunov": "exponent:d ci:interval why:s",
     "forecast_mse":
         "relative:d published:d ci:interval published_ci:interval first:q frames:q why:s "
@@ -92,7 +98,7 @@ STRUCTS = {
 
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
-DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "phase_space_options",
+DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "phase_space_options",
              "forecast_options", "surprise_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
@@ -228,6 +234,10 @@ i plumb_symetric_measure symetric* array* array* array* symetric_options*
 i plumb_kappa_measure kappa* array* array* array* kappa_options*
   plumb_kappa_clear kappa*
   plumb_kappa_record p kappa* kappa_options*
+  plumb_flow_options_init flow_options* z
+i plumb_flow_measure flow* flow_input* flow_options*
+  plumb_flow_clear flow*
+  plumb_flow_record p flow*
   plumb_phase_space_options_init phase_space_options* z
 i plumb_phase_space_fit_momenta p array*
 i plumb_phase_space_measure phase_space* phase_space_input* phase_space_options*

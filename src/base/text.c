@@ -43,6 +43,17 @@ double text_parse_double(const char *text, char **end)
     return c_locale ? strtod_l(text, end, c_locale) : strtod(text, end);
 }
 
+const char *text_beside(char *out, size_t size, char style, double value, double bar)
+{
+    for (int digits = style == 'f' ? 4 : 3; digits <= 17; digits++) {
+        if (style == 'f') text_format(out, size, "%.*f", digits, value);
+        else text_format(out, size, "%.*g", digits, value);
+        const double shown = text_parse_double(out, NULL);
+        if ((shown > bar) == (value > bar) && (shown < bar) == (value < bar)) break;
+    }
+    return out;
+}
+
 int text_utf8_length(const char *at, const char *end)
 {
     const unsigned char *b = (const unsigned char *)at;

@@ -15,6 +15,10 @@ int text_format(char *out, size_t size, const char *format, ...)
 int text_format_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
+/// Writes `value` with four decimals ('f') or three digits ('g'), or with as many more as show on
+/// which side of `bar` it lies, and returns `out`.
+const char *text_beside(char *out, size_t size, char style, double value, double bar);
+
 /// strtod with a decimal point. May be NULL: end.
 double text_parse_double(const char *text, char **end);
 

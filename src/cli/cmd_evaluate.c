@@ -58,8 +58,8 @@ static const cli_option command_options[] = {
     {.name = "no-save", .kind = OPTION_BOOL, AT(no_save),
      .help = "do not write the result to results.json of the run"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
-     .help = "exit 3 if canonical, kappa, symetric, r2 or vpt is below its threshold, or sym above "
-             "it; video models: accuracy, relative_surprise, auroc"},
+     .help = "exit 3 if verdict, canonical, kappa, symetric, r2 or vpt is below its threshold, or sym "
+             "above it; video models: accuracy, relative_surprise, auroc"},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
@@ -138,6 +138,7 @@ static void print_phase_space(const plumb_evaluation_dynamics *result)
              (long long)symetric->latents, (long long)result->latents, symetric->why);
     table_value("SyMetric", symetric->symetric, note);
     print_kappa(&result->phase_space.kappa);
+    table_flow(&result->phase_space.flow);
     print_network(result);
 }
 
@@ -248,7 +249,9 @@ static int check_dynamics(const evaluate_command *cmd, const plumb_evaluation *r
     // A verdict that is not determined becomes NaN, and NaN meets no requirement.
     const bool known =
         phase_space->kappa.measured && phase_space->kappa.canonical != PLUMB_VERDICT_NOT_DETERMINED;
+    const bool decided = phase_space->verdict != PLUMB_VERDICT_NOT_DETERMINED;
     const requirement list[] = {
+        {"verdict", decided ? (double)phase_space->verdict : none, 1.0, false},
         {"canonical", known ? (double)phase_space->kappa.canonical : none, 1.0, false},
         {"kappa", phase_space->kappa.measured ? phase_space->kappa.kappa : none, 0.9, false},
         {"symetric",

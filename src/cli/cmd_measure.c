@@ -15,10 +15,11 @@ typedef struct measure_command {
     const char *latent, *truth, *canonical, *variance, *points_at;
     const char *items, *require;
     int method;
-    const char *angles, *momenta;
+    const char *angles, *momenta, *energy;
     plumb_phase_space_options phase_space;
     plumb_symetric_options symetric; // the nested options of `phase_space`
     plumb_kappa_options kappa;
+    plumb_flow_options flow;
     bool angle[MAX_ANGLES];
     bool json;
 } measure_command;
@@ -36,6 +37,9 @@ static const cli_option command_options[] = {
     {.name = "canonical", .kind = OPTION_STRING, AT(canonical), .value = "F",
      .help = "the true states in their fewest canonical coordinates, for kappa; an array "
              "\"canonical\" next to truth is used by itself"},
+    {.name = "energy", .kind = OPTION_STRING, AT(energy), .value = "F",
+     .help = "the true energy (trajectories, steps), for the flow; an array \"energy\" next to truth "
+             "is used by itself"},
     {.name = "variance", .kind = OPTION_STRING, AT(variance), .value = "F",
      .help = "posterior variance of the latents (trajectories, 2m) or (trajectories, steps, 2m)"},
     {.name = "momenta", .kind = OPTION_STRING, AT(momenta), .value = "F",
@@ -54,6 +58,7 @@ static const cli_option command_options[] = {
     {.name = "method", .group = "measures", .kind = OPTION_ENUM, AT(method), .words = methods,
      .help = "the map from latents to truth: polynomial regression, a small network, or both"},
     {.name = "published", FROM(phase_space_options, phase_space, "published_only")},
+    {.name = "coordinates-only", FROM(phase_space_options, phase_space, "coordinates_only")},
     {.name = "resamples", FROM(symetric_options, symetric, "resamples")},
     {.name = "seed", FROM(symetric_options, symetric, "seed")},
     {.name = "threads", FROM(symetric_options, symetric, "threads")},
@@ -61,6 +66,8 @@ static const cli_option command_options[] = {
     {.name = "estimator", FROM(kappa_options, kappa, "estimator")},
     {.name = "centres", FROM(kappa_options, kappa, "centres")},
     {.name = "symplectic", FROM(kappa_options, kappa, "symplectic")},
+    {.name = "lag", FROM(flow_options, flow, "lag"), .group = "flow"},
+    {.name = "change-bar", FROM(flow_options, flow, "change_bar")},
     {.name = "mode", FROM(symetric_options, symetric, "mode"), .group = "SyMetric"},
     {.name = "batch", FROM(symetric_options, symetric, "batch")},
     {.name = "batches", FROM(symetric_options, symetric, "max_batches")},
@@ -103,8 +110,8 @@ static const cli_option command_options[] = {
     {.name = "items", .group = "output", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
      .help = "write one record per trajectory"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
-     .help = "exit 3 if canonical, kappa, symetric, r2 or r2_heldout is below its threshold, or sym "
-             "above it"},
+     .help = "exit 3 if verdict, canonical, kappa, symetric, r2 or r2_heldout is below its "
+             "threshold, or sym above it"},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
@@ -116,13 +123,14 @@ static void defaults(void *given)
     cmd->phase_space = plumb_phase_space_defaults();
     cmd->symetric = plumb_symetric_defaults();
     cmd->kappa = plumb_kappa_defaults();
+    cmd->flow = plumb_flow_defaults();
 }
 
 // The arrays and the files they belong to.
 typedef struct measure_arrays {
-    plumb_file *files[6];
-    plumb_array latent, truth, canonical, variance, points, momenta;
-    bool has_canonical, has_variance;
+    plumb_file *files[7];
+    plumb_array latent, truth, canonical, variance, points, momenta, energy;
+    bool has_canonical, has_variance, has_energy;
     double *fitted; // momenta of --lagrangian
 } measure_arrays;
 
@@ -148,6 +156,13 @@ static int fit_momenta(measure_arrays *in)
                                                                   : EXIT_DONE;
 }
 
+// Has an array the shape of an energy of these states?
+static bool is_energy_of(const plumb_array *energy, const plumb_array *truth)
+{
+    return energy->ndim == 2 && truth->ndim == 3 && energy->shape[0] == truth->shape[0] &&
+           energy->shape[1] >= truth->shape[1];
+}
+
 // Reads all arrays from one file.
 static plumb_status read_together(measure_arrays *in, const char *path)
 {
@@ -161,6 +176,11 @@ static plumb_status read_together(measure_arrays *in, const char *path)
     if (!st && plumb_file_has_array(in->files[0], "canonical")) {
         st = plumb_file_read_array(&in->canonical, in->files[0], "canonical");
         in->has_canonical = !st && in->canonical.ndim == 3;
+    }
+    // Other files may have an array of that name and another shape.
+    if (!st && plumb_file_has_array(in->files[0], "energy")) {
+        st = plumb_file_read_array(&in->energy, in->files[0], "energy");
+        in->has_energy = !st && is_energy_of(&in->energy, &in->truth);
     }
     return st;
 }
@@ -197,6 +217,12 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
     if (!st && cmd->canonical) {
         in->has_canonical = true;
         st = plumb_file_read_spec(&in->canonical, &in->files[5], cmd->canonical, "canonical");
+    }
+    if (!st && cmd->energy) {
+        in->has_energy = true;
+        st = plumb_file_read_spec(&in->energy, &in->files[6], cmd->energy, "energy");
+        if (!st && !is_energy_of(&in->energy, &in->truth))
+            return cli_error(c, EXIT_FAILED, "--energy must be (trajectories, steps) of the truth");
     }
     // The options keep a pointer into `in`, which lives until the result is printed.
     if (!st && cmd->points_at) {
@@ -242,21 +268,23 @@ static void print_order(const plumb_symetric *symetric)
     else table_text("order", "up to %d", symetric->order);
 }
 
-// The first line: what was measured, and how.
-static void print_heading(const plumb_symetric *symetric, const measure_command *cmd)
+// The first line: what was measured.
+static void print_heading(const plumb_symetric *symetric)
 {
-    char method[64];
-    if (symetric->method == PLUMB_SYMETRIC_METHOD_MLP)
-        snprintf(method, sizeof method, "by a network");
+    table_paragraph("%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld",
+                    (long long)symetric->trajectories, (long long)symetric->steps,
+                    (long long)(2 * symetric->n), (long long)symetric->latents,
+                    (long long)(2 * symetric->m));
+}
+
+// The heading of SyMetric: how it was measured.
+static void print_method(const plumb_symetric *symetric, const measure_command *cmd)
+{
+    if (symetric->method == PLUMB_SYMETRIC_METHOD_MLP) puts("\npublished: SyMetric by a network");
     else
-        snprintf(method, sizeof method, "%s, %lld fit%s",
-                 cmd->symetric.mode == PLUMB_SYMETRIC_MODE_REFERENCE ? "reference" : "converged",
-                 (long long)symetric->batch_count, symetric->batch_count == 1 ? "" : "s");
-    table_paragraph(
-        "%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, %s",
-        (long long)symetric->trajectories, (long long)symetric->steps, (long long)(2 * symetric->n),
-        (long long)symetric->latents, (long long)(2 * symetric->m), method);
-    putchar('\n');
+        printf("\npublished: SyMetric, %s, %lld fit%s\n",
+               cmd->symetric.mode == PLUMB_SYMETRIC_MODE_REFERENCE ? "reference" : "converged",
+               (long long)symetric->batch_count, symetric->batch_count == 1 ? "" : "s");
 }
 
 // The table of one method of SyMetric.
@@ -264,7 +292,7 @@ static void print_symetric(const plumb_symetric *symetric, double floor, const m
 {
     char note[96];
     const bool network = symetric->method == PLUMB_SYMETRIC_METHOD_MLP;
-    print_heading(symetric, cmd);
+    print_method(symetric, cmd);
     snprintf(note, sizeof note, "must be above %g", cmd->symetric.r2_bar);
     table_row("R2", symetric->r2, symetric->r2_ci, note);
     if (!network)
@@ -292,22 +320,29 @@ static void print_symetric(const plumb_symetric *symetric, double floor, const m
     table_paragraph("SyMetric %.4g: %s", symetric->symetric, symetric->why);
 }
 
+// Below this kappa describes a part of the latents only.
+static const double low_r2_latent = 0.5;
+
 // The table of kappa, or why it was not measured.
 static void print_kappa(const plumb_phase_space *result, const measure_command *cmd)
 {
     const plumb_kappa *kappa = &result->kappa;
     const plumb_interval none = {(double)NAN, (double)NAN};
     char note[96];
+    putchar('\n');
     if (!kappa->measured) {
         table_paragraph("kappa: %s", kappa->why);
         return;
     }
-    putchar('\n');
     snprintf(note, sizeof note, "must be above %g", cmd->kappa.kappa_bar);
     table_row("kappa", kappa->kappa, kappa->kappa_ci, note);
+    table_row("R2 of latents", kappa->r2_latent, none,
+              kappa->r2_latent < low_r2_latent
+                  ? "truth to latents, held out: low, so kappa is that of a part of the latents"
+                  : "truth to latents, held out");
+    table_value("score", kappa->score, "for ranking: kappa x R2 of latents if they hold the state");
     snprintf(note, sizeof note, "must be above %g; latents to truth, held out", cmd->kappa.r2_bar);
     table_row("R2 of state", kappa->r2_state, none, note);
-    table_row("R2 of latents", kappa->r2_latent, none, "truth to latents, held out");
     if (result->canonical_dims)
         table_text("kappa uses", "%lld canonical coordinates instead of the truth",
                    (long long)result->canonical_dims);
@@ -337,9 +372,11 @@ static int check_requirements(const measure_command *cmd, const plumb_phase_spac
     const double none = (double)NAN;
     const plumb_kappa *kappa = &result->kappa;
     const bool known = kappa->measured && kappa->canonical != PLUMB_VERDICT_NOT_DETERMINED;
+    const bool decided = result->verdict != PLUMB_VERDICT_NOT_DETERMINED;
     const requirement list[] = {
         {"kappa", kappa->measured ? kappa->kappa : none, cmd->kappa.kappa_bar, false},
         {"canonical", known ? (double)kappa->canonical : none, 1.0, false},
+        {"verdict", decided ? (double)result->verdict : none, 1.0, false},
         {"symetric", WORST(symetric, false), 1.0, false},
         {"r2", WORST(r2, false), cmd->symetric.r2_bar, false},
         {"r2_heldout", WORST(r2_heldout, false), cmd->symetric.r2_bar, false},
@@ -362,15 +399,32 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_phase_space_record(record, output->result, output->options);
 }
 
-// The text output: SyMetric by each method, then kappa, then the verdict.
+// Says that the published measure disagrees with the verdict, and why that may be.
+static void print_disagreement(const plumb_phase_space *result)
+{
+    const plumb_symetric *published =
+        result->has_polynomial ? &result->polynomial : &result->network;
+    if (result->verdict == PLUMB_VERDICT_NOT_DETERMINED || published->degenerate) return;
+    const bool passes = published->symetric >= 1.0;
+    if (passes == (result->verdict == PLUMB_VERDICT_LEARNT)) return;
+    table_paragraph(passes ? "SyMetric is 1 all the same: it does not see the flow, and its fitted "
+                             "map can keep areas that the latents lose. It does not decide."
+                           : "SyMetric is 0 all the same: it takes the slopes of its fitted map in "
+                             "directions in which there are no data, where they are arbitrary. It "
+                             "does not decide.");
+}
+
+// The text output: kappa and the flow, SyMetric as published, then the verdict.
 static void print_tables(const void *context)
 {
     const measure_command *cmd = ((const measure_output *)context)->cmd;
     const plumb_phase_space *result = ((const measure_output *)context)->result;
-    if (result->has_polynomial) print_symetric(&result->polynomial, result->sym_floor, cmd);
-    if (result->has_polynomial && result->has_network) putchar('\n');
-    if (result->has_network) print_symetric(&result->network, result->sym_floor, cmd);
+    print_heading(result->has_polynomial ? &result->polynomial : &result->network);
     print_kappa(result, cmd);
+    table_flow(&result->flow);
+    if (result->has_polynomial) print_symetric(&result->polynomial, result->sym_floor, cmd);
+    if (result->has_network) print_symetric(&result->network, result->sym_floor, cmd);
+    print_disagreement(result);
     printf("\nVerdict: %s\n", plumb_verdict_name(result->verdict));
 }
 
@@ -412,6 +466,9 @@ static void share_options(measure_command *cmd)
     cmd->kappa.resamples = cmd->symetric.resamples;
     cmd->kappa.seed = cmd->symetric.seed;
     cmd->kappa.drop_nonfinite = cmd->symetric.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
+    cmd->flow.resamples = cmd->kappa.resamples;
+    cmd->flow.seed = cmd->kappa.seed;
+    cmd->flow.drop_nonfinite = cmd->kappa.drop_nonfinite;
 }
 
 // Measures the arrays and prints the result. `file` is NULL if there are several files.
@@ -429,11 +486,13 @@ static int measure_input(const measure_command *cmd, const measure_arrays *in, c
                                             .variance = in->has_variance ? &in->variance : NULL,
                                             .momenta = cmd->symetric.momenta,
                                             .truth = &in->truth,
-                                            .canonical = in->has_canonical ? states : NULL};
+                                            .canonical = in->has_canonical ? states : NULL,
+                                            .energy = in->has_energy ? &in->energy : NULL};
     plumb_phase_space_options opt = cmd->phase_space;
     opt.fit_momenta = false; // they are fitted already
     opt.symetric = &cmd->symetric;
     opt.kappa = &kappa;
+    opt.flow = &cmd->flow;
     opt.polynomial = cmd->method != METHOD_MLP;
     opt.network = cmd->method != METHOD_PR;
     cli_show_log(&cmd_measure);
@@ -467,13 +526,16 @@ const cli_command cmd_measure = {
     .summary = "measure latents: kappa, R2, Sym, SyMetric and the verdict",
     .usage = "F.npz | --latent F --truth F [--variance F] [options]",
     .text =
-        "Is there a canonical map from the latent space of a model to the true phase space? F.npz "
-        "has arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), "
-        "q first then p. It may have \"variance\" and \"canonical\".\n\n"
-        "kappa decides: the symplectic form of the latents is pulled back to the true phase space "
+        "Did the model learn the physics? Two questions: are its latents the true phase space in "
+        "other canonical coordinates, and do they move as the truth moves? F.npz has arrays "
+        "\"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), "
+        "q first then p. It may have \"variance\", \"canonical\" and \"energy\".\n\n"
+        "kappa decides about the coordinates: the symplectic form of the latents is pulled back to "
+        "the true phase space "
         "and compared with the true form. canonical is 1 if kappa is above 0.9 and the latents "
         "hold the state, 0 if not, and null, with the reason, where the data do not determine "
-        "it.\n\n"
+        "it. The flow is not learnt where the area or the energy changes by more than a tenth over "
+        "the trajectory, beyond the true flow. The verdict joins the two.\n\n"
         "SyMetric is the published measure: a map F from latents to truth is fitted. R2 says "
         "whether the latents hold the state, Sym = MSE(c A^ A^T, I) with A^ = J A J^T whether F "
         "keeps the symplectic form. SyMetric is 1 if R2 is above 0.9 and Sym below 0.05. "

@@ -5,6 +5,7 @@
 
 #include "dataset/options.h"
 #include "evaluate/options.h"
+#include "measures/flow/options.h"
 #include "measures/forecast/options.h"
 #include "measures/kappa/options.h"
 #include "measures/phase_space/options.h"
@@ -17,12 +18,12 @@
 #include "worlds/options.h"
 
 static const option_table *const tables[] = {
-    &world_option_table,           &dataset_write_option_table, &dataset_simulate_option_table,
-    &loader_option_table,          &symetric_option_table,      &kappa_option_table,
-    &phase_space_option_table,     &forecast_option_table,      &surprise_option_table,
-    &surprise_losses_option_table, &training_option_table,      &evaluation_option_table,
-    &rollout_option_table,         &audit_option_table,         &sweep_option_table,
-    &report_option_table,          &item_figure_option_table};
+    &world_option_table,      &dataset_write_option_table,   &dataset_simulate_option_table,
+    &loader_option_table,     &symetric_option_table,        &kappa_option_table,
+    &flow_option_table,       &phase_space_option_table,     &forecast_option_table,
+    &surprise_option_table,   &surprise_losses_option_table, &training_option_table,
+    &evaluation_option_table, &rollout_option_table,         &audit_option_table,
+    &sweep_option_table,      &report_option_table,          &item_figure_option_table};
 
 bool plumb_option_info_at(plumb_option_info *info, const char *name, int64_t index)
 {

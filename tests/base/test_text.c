@@ -46,6 +46,18 @@ TEST(text_has_a_decimal_point_and_the_locale_stays)
     setlocale(LC_ALL, "C");
 }
 
+TEST(a_number_is_shown_on_its_side_of_a_bar)
+{
+    char text[32];
+    CHECK_TEXT(text_beside(text, sizeof text, 'f', 0.95, 0.9), "0.9500");
+    CHECK_TEXT(text_beside(text, sizeof text, 'f', 0.900004, 0.9), "0.900004");
+    CHECK_TEXT(text_beside(text, sizeof text, 'f', 0.899996, 0.9), "0.899996");
+    CHECK_TEXT(text_beside(text, sizeof text, 'f', 0.9, 0.9), "0.9000");
+    CHECK_TEXT(text_beside(text, sizeof text, 'g', 0.05000001, 0.05), "0.05000001");
+    CHECK_TEXT(text_beside(text, sizeof text, 'g', 6.163e-33, 0.05), "6.16e-33");
+    CHECK_TEXT(text_beside(text, sizeof text, 'f', (double)NAN, 0.9), "nan");
+}
+
 TEST(records_are_json_in_every_locale)
 {
     set_german();

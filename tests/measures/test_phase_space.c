@@ -25,6 +25,13 @@ static void stretch(double *latent, const double *truth, int64_t step, rng *nois
     latent[1] = truth[1] * by;
 }
 
+// Right coordinates that lose 0.5 % of their size per step.
+static void fade(double *S, const double *s, int64_t step, rng *noise)
+{
+    (void)noise;
+    for (int i = 0; i < 2; i++) S[i] = s[i] * exp(-0.005 * (double)step);
+}
+
 // Positions hold the whole state, momenta never change.
 static void freeze(double *latent, const double *truth, int64_t step, rng *noise)
 {
@@ -60,7 +67,9 @@ TEST(a_canonical_map_is_learnt_and_a_stretch_is_not)
     plumb_phase_space r = measure(&good, NULL);
     CHECK_EQUAL(r.verdict, PLUMB_VERDICT_LEARNT);
     CHECK(r.has_polynomial && !r.has_network && r.kappa.measured);
-    CHECK(r.why == r.kappa.why);
+    CHECK_EQUAL(r.coordinates, PLUMB_VERDICT_LEARNT);
+    CHECK_EQUAL(r.flow.verdict, PLUMB_VERDICT_LEARNT);
+    CHECK(strstr(r.why, r.kappa.why) && strstr(r.why, r.flow.why));
     CHECK(r.sym_floor < 1e-6);
     plumb_phase_space_clear(&r);
     CHECK_EQUAL(r.why == NULL, true);
@@ -79,9 +88,41 @@ TEST(latents_without_area_are_not_learnt)
     plumb_phase_space r = measure(&f, NULL);
     CHECK(r.polynomial.degenerate);
     CHECK_EQUAL(r.verdict, PLUMB_VERDICT_NOT_LEARNT);
-    CHECK(r.why == r.polynomial.why);
+    CHECK(strstr(r.why, r.polynomial.why));
     plumb_phase_space_clear(&r);
     forged_free(&f);
+}
+
+TEST(right_coordinates_that_lose_area_are_not_learnt)
+{
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, fade);
+    plumb_phase_space r = measure(&f, NULL);
+    CHECK_EQUAL(r.kappa.canonical, PLUMB_VERDICT_LEARNT);
+    CHECK_EQUAL(r.coordinates, PLUMB_VERDICT_LEARNT);
+    CHECK_EQUAL(r.flow.verdict, PLUMB_VERDICT_NOT_LEARNT);
+    CHECK_EQUAL(r.verdict, PLUMB_VERDICT_NOT_LEARNT);
+    CHECK(strstr(r.why, "coordinates: ") && strstr(r.why, "flow: the area changes by -"));
+    plumb_phase_space_clear(&r);
+    plumb_phase_space_options opt = plumb_phase_space_defaults();
+    opt.coordinates_only = true;
+    r = measure(&f, &opt);
+    CHECK(!r.flow.measured);
+    CHECK_EQUAL(r.verdict, PLUMB_VERDICT_LEARNT);
+    plumb_phase_space_clear(&r);
+    forged_free(&f);
+}
+
+TEST(the_flow_contradicts_and_never_confirms)
+{
+    const plumb_verdict yes = PLUMB_VERDICT_LEARNT, no = PLUMB_VERDICT_NOT_LEARNT,
+                        open = PLUMB_VERDICT_NOT_DETERMINED;
+    CHECK_EQUAL(plumb_phase_space_join(yes, yes), yes);
+    CHECK_EQUAL(plumb_phase_space_join(yes, open), yes);
+    CHECK_EQUAL(plumb_phase_space_join(yes, no), no);
+    CHECK_EQUAL(plumb_phase_space_join(no, yes), no);
+    CHECK_EQUAL(plumb_phase_space_join(no, open), no);
+    CHECK_EQUAL(plumb_phase_space_join(open, yes), open);
+    CHECK_EQUAL(plumb_phase_space_join(open, no), no);
 }
 
 TEST(published_numbers_alone_determine_nothing)

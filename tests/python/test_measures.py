@@ -12,7 +12,7 @@ from program import Program
 
 # kappa takes large products: where NumPy has loaded OpenBLAS first, plumb has to take it as it is, threads and all,
 # and last digits differ from the program's.
-OWN = ("kappa", "kappa_ci", "r2_state", "r2_latent", "r2_local", "r2_nearest", "symplectic_r2", "form", "canonical_why")
+OWN = ("kappa", "kappa_ci", "r2_state", "r2_latent", "r2_local", "r2_nearest", "symplectic_r2", "form", "canonical_why", "kappa_score", "r2_coordinates", "flow")
 rng = np.random.default_rng(1)
 
 # A good model and a bad one of 40 springs.

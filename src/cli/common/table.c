@@ -69,9 +69,31 @@ const char *table_duration(char *text, size_t size, double seconds)
     return text;
 }
 
+// "q1 0.99, p1 0.00": which part of the state the latents hold.
+static void print_coordinates(const plumb_kappa *kappa)
+{
+    enum { MAX_PAIRS = 16 };
+    char text[400];
+    size_t used = 0;
+    const int64_t n = kappa->n;
+    if (!kappa->r2_coordinates || n > MAX_PAIRS) return;
+    for (int64_t i = 0; i < 2 * n && used < sizeof text; i++) {
+        const char name = i < n ? 'q' : 'p';
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%c", i ? ", " : "", name);
+        if (n > 1 && used < sizeof text)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%lld", (long long)(i % n + 1));
+        if (used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, " %.2f",
+                                     kappa->r2_coordinates[i]);
+    }
+    table_text("  of each", "%s", text);
+}
+
 // The verdict of kappa is a paragraph below its table.
 void table_kappa(const plumb_kappa *kappa)
 {
+    print_coordinates(kappa);
     if (!isnan(kappa->kappa_constants))
         table_row("by constants", kappa->kappa_constants, kappa->kappa_constants_ci,
                   "decides: c is a function of the constants");
@@ -83,6 +105,36 @@ void table_kappa(const plumb_kappa *kappa)
     if (kappa->canonical == PLUMB_VERDICT_NOT_DETERMINED)
         table_paragraph("canonical ?: %s", kappa->why);
     else table_paragraph("canonical %d: %s", (int)kappa->canonical, kappa->why);
+}
+
+// "0.9512 per step", the change over the trajectory, the energy and the clock; what is not known is
+// left out.
+void table_flow(const plumb_flow *flow)
+{
+    char note[128];
+    if (!flow->measured) return;
+    putchar('\n');
+    if (isfinite(flow->area_rate)) {
+        if (isfinite(flow->true_area_rate))
+            snprintf(note, sizeof note, "factor per step; of the truth %.5g", flow->true_area_rate);
+        else snprintf(note, sizeof note, "factor per step");
+        table_row("area", flow->area_rate, flow->area_rate_ci, note);
+    }
+    if (isfinite(flow->area_change)) {
+        snprintf(note, sizeof note, "over %lld steps, beyond the true flow",
+                 (long long)flow->steps);
+        table_row("area change", flow->area_change, flow->area_change_ci, note);
+    }
+    if (isfinite(flow->energy_change))
+        table_row("energy change", flow->energy_change, flow->energy_change_ci,
+                  "the same of the energy");
+    if (isfinite(flow->clock)) {
+        snprintf(note, sizeof note, "the model's time; R2 of the state %.4g, after it %.4g",
+                 flow->r2, flow->r2_clock);
+        table_row("clock", flow->clock, flow->clock_ci, note);
+    }
+    putchar('\n');
+    table_paragraph("flow %s: %s", plumb_verdict_name(flow->verdict), flow->why);
 }
 
 // MSE as published, and VPT with the number of frames it can count.

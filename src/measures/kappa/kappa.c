@@ -193,7 +193,7 @@ static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plum
     if (!st) st = kappa_find_latent_angles(work);
     if (!st) st = kappa_map_fit(work);
     if (!st) st = kappa_pullback(work);
-    if (!st) st = kappa_state_r2(&out->r2_state, work);
+    if (!st) st = kappa_state_r2(out, work);
     if (!st) st = kappa_fit_constants(work);
     if (!st) st = fill_result(out, work);
     out->diverged_count = work->rows.diverged_count;

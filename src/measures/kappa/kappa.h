@@ -116,6 +116,7 @@ typedef struct kappa_pullback_form {
     double *form_norm2;   // (trajectories) |O|^2
     double *true_norm2;   // (trajectories) |A|^2
     double *halves_diff2; // (trajectories) |O1 - O2|^2 of the fits to the two halves
+    double half_c[2];     // c of the fits to the two halves
     double *mean;         // (form_dims, form_dims) mean of O
     double *c_by_constants; // (trajectories) c as a function of the constants; NULL: one c
     double *pairs;          // (form_dims / 2, m) share of each latent pair, or NULL
@@ -136,6 +137,7 @@ typedef struct kappa_work {
     arena *mem;  // scratch for the whole call
     arena *keep; // memory of the result
     const plumb_kappa_options *opt;
+    bool is_area_only; // no verdict is wanted, so that what only its margin needs is left out
     kappa_rows rows;
     kappa_truth truth;
     kappa_latent latent;
@@ -192,8 +194,8 @@ void kappa_project_slopes(double *J, const kappa_surface *surface, int64_t row, 
 plumb_status kappa_missed_slopes(kappa_work *work);
 
 enum { KAPPA_MAX_NEIGHBOURS = 8 };
-/// neighbour (count): the rows of other trajectories whose inputs are nearest to those of `row`, the
-/// nearest first; `row` itself where there are too few.
+/// neighbour (count): the rows of other trajectories whose inputs are nearest to those of `row`,
+/// the nearest first; `row` itself where there are too few.
 void kappa_find_neighbours(int64_t *neighbour, int64_t count, const map_inputs *in,
                            const kappa_rows *rows, int64_t row);
 
@@ -210,7 +212,7 @@ void kappa_map_slopes(double *J, const double *jacobian, int64_t row, const kapp
 plumb_status kappa_fit_constants(kappa_work *work);
 
 /// Held-out R2 of the map from latents to truth.
-plumb_status kappa_state_r2(double *r2, const kappa_work *work);
+plumb_status kappa_state_r2(plumb_kappa *out, const kappa_work *work);
 
 /// The same by nearest neighbours, for maps whose inverse is hard to fit: `r2`. `many_to_one` is
 /// set if near latents belong to distant states, so that no inverse exists.

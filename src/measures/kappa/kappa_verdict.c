@@ -51,6 +51,13 @@ typedef enum verdict_reason {
     REASON_NO_AREA,          // q and p of each pair carry the same
 } verdict_reason;
 
+const char *plumb_verdict_name(plumb_verdict verdict)
+{
+    return verdict == PLUMB_VERDICT_LEARNT       ? "learnt"
+           : verdict == PLUMB_VERDICT_NOT_LEARNT ? "not learnt"
+                                                 : "not determined";
+}
+
 static plumb_verdict verdict_of(verdict_reason reason)
 {
     switch (reason) {
@@ -173,6 +180,9 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
                           const kappa_work *work, double free_r2)
 {
     const plumb_kappa_options *opt = work->opt;
+    char kappa[32], held[32];
+    text_beside(kappa, sizeof kappa, 'f', deciding_kappa(r), opt->kappa_bar);
+    text_beside(held, sizeof held, 'f', state_held(r), opt->r2_bar);
     switch (reason) {
     case REASON_ONE_SURFACE:
         text_format(text, size,
@@ -189,8 +199,8 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
         break;
     case REASON_STATE_LOST:
         text_format(text, size,
-                    "held-out R2 %.4f is not above %g: the latents do not hold the true state",
-                    r->r2_state, opt->r2_bar);
+                    "held-out R2 %s is not above %g: the latents do not hold the true state", held,
+                    opt->r2_bar);
         break;
     case REASON_MANY_TO_ONE:
         text_format(text, size,
@@ -221,13 +231,11 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
                     deciding_kappa(r), work->form.missed_slope);
         break;
     case REASON_CANONICAL:
-        text_format(
-            text, size,
-            "kappa %.4f is above %g and held-out R2%s %.4f above %g: the latents are the true "
-            "phase space in other canonical coordinates",
-            deciding_kappa(r), opt->kappa_bar,
-            state_held(r) > r->r2_state ? " by nearest neighbours" : "", state_held(r),
-            opt->r2_bar);
+        text_format(text, size,
+                    "kappa %s is above %g and held-out R2%s %s above %g: the latents are the true "
+                    "phase space in other canonical coordinates",
+                    kappa, opt->kappa_bar,
+                    state_held(r) > r->r2_state ? " by nearest neighbours" : "", held, opt->r2_bar);
         break;
     case REASON_NOT_A_FUNCTION:
         text_format(
@@ -239,9 +247,9 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
     case REASON_FORM_BROKEN:
         text_format(
             text, size,
-            "kappa %.4f is not above %g: the latents hold the true state, but do not keep its "
+            "kappa %s is not above %g: the latents hold the true state, but do not keep its "
             "symplectic form",
-            deciding_kappa(r), opt->kappa_bar);
+            kappa, opt->kappa_bar);
         break;
     case REASON_SYMPLECTIC_FITS:
         text_format(
@@ -322,5 +330,8 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
         result->kappa = result->kappa_constants = (double)NAN;
         result->kappa_ci = (plumb_interval){0.0, 1.0};
     }
+    result->score = state_held(result) > opt->r2_bar
+                        ? deciding_kappa(result) * fmax(result->r2_latent, 0.0)
+                        : 0.0;
     return result->why ? PLUMB_OK : PLUMB_EMEMORY;
 }

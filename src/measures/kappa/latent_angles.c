@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "math/stats.h"
 #include "measures/kappa/kappa.h"
 
 enum {
-    MAX_QUERIES = 3000, // rows whose nearest state is searched for
+    MAX_QUERIES = 1200, // rows whose nearest state is searched for
     PERIODS = 2000,     // periods that are tried
     SAMPLES = 400,      // differences that measure coherence
     MIN_JUMPS = 4,      // differences of a period or more that must be seen
@@ -24,6 +25,11 @@ static const double min_coherence = 0.9;
 static const double min_period = 0.02;
 // The longest period, and the shortest, over the largest difference.
 static const double longest = 1.05, shortest = 1.0 / 60.0;
+
+// The largest jumps of an angle are this many times the median difference.
+static const double outlier_ratio = 8.0;
+// A latent whose mean squared step is below this share of twice its variance moves smoothly.
+static const double smooth_share = 0.25;
 
 static const double turn = 6.283185307179586;
 
@@ -63,6 +69,18 @@ static void find_largest(double *largest, const double *difference, int64_t coun
         for (; i > 0 && largest[i - 1] < size; i--) largest[i] = largest[i - 1];
         largest[i] = size;
     }
+}
+
+// Whether a few differences are many times larger than most: those of an angle are about 0 or about
+// a multiple of its period, those of noise are not.
+static bool has_outliers(const double *difference, int64_t count)
+{
+    double size[SAMPLES], largest[MIN_JUMPS];
+    const int64_t stride = (count + SAMPLES - 1) / SAMPLES;
+    int64_t samples = 0;
+    for (int64_t q = 0; q < count; q += stride) size[samples++] = fabs(difference[q]);
+    find_largest(largest, difference, count);
+    return samples && largest[MIN_JUMPS - 1] > outlier_ratio * stats_median(size, samples);
 }
 
 // About the period of a latent, from its differences, or 0. Longer periods come first, because a
@@ -113,17 +131,21 @@ static double find_latent_period(double *difference, const kappa_work *work, int
     const int64_t d = rows->latent_dims;
     // A step less the one before it, so that only jumps are large.
     int64_t count = 0;
+    double step2 = 0.0, period = 0.0;
     for (int64_t r = 1; r + 1 < rows->rows; r++) {
         const int64_t t = r % rows->steps;
         if (t < 1 || t + 1 >= rows->steps) continue;
         difference[count++] = y[(r + 1) * d] - 2.0 * y[r * d] + y[(r - 1) * d];
+        step2 += (y[(r + 1) * d] - y[r * d]) * (y[(r + 1) * d] - y[r * d]);
     }
-    double period = find_period(difference, count);
+    // y has a variance of 1.
+    const bool smooth = count && step2 < 2.0 * smooth_share * (double)count;
+    if (has_outliers(difference, count)) period = find_period(difference, count);
     if (!(period > 0.0)) {
         count = 0;
         for (int64_t r = 0; r < rows->rows; r += stride, count++)
             difference[count] = y[r * d] - y[neighbour[count] * d];
-        period = find_period(difference, count);
+        if (smooth || has_outliers(difference, count)) period = find_period(difference, count);
     }
     return period > 0.0 ? refine_period(difference, count, period) : 0.0;
 }

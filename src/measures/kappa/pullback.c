@@ -156,6 +156,7 @@ static plumb_status compare_halves(kappa_work *work, arena *mem, const latent_ma
     double *jacobian = ARENA_ALLOC(mem, double, (2 * steps * wide));
     double *J = ARENA_ALLOC(mem, double, (rows->latent_dims * t->form_dims));
     if (!x || !omega || !jacobian || !J) return PLUMB_EMEMORY;
+    double dot[2] = {0}, true_norm2 = 0.0;
     for (int64_t k = 0; k < rows->trajectories; k++) {
         for (int64_t i = 0; i < steps; i++)
             memcpy(x + i * d, g->in.x + (k * rows->steps + i * EVERY) * d, (size_t)d * sizeof *x);
@@ -171,11 +172,17 @@ static plumb_status compare_halves(kappa_work *work, arena *mem, const latent_ma
                                  work);
                 pull_back(omega + w * size, J, rows->latent_dims / 2, t->form_dims);
             }
-            for (int64_t j = 0; j < size; j++)
+            const double *true_form = t->true_form + (k * rows->steps + i * EVERY) * t->form_stride;
+            for (int64_t j = 0; j < size; j++) {
                 diff2 += (omega[j] - omega[size + j]) * (omega[j] - omega[size + j]);
+                dot[0] += omega[j] * true_form[j];
+                dot[1] += omega[size + j] * true_form[j];
+                true_norm2 += true_form[j] * true_form[j];
+            }
         }
         out->halves_diff2[k] = diff2 * (double)rows->steps / (double)steps;
     }
+    for (int w = 0; w < 2; w++) out->half_c[w] = true_norm2 > 0.0 ? dot[w] / true_norm2 : 0.0;
     return PLUMB_OK;
 }
 
@@ -265,8 +272,8 @@ plumb_status kappa_pullback(kappa_work *work)
     arena scratch = {0};
     if (!st) st = sum_form(work, &scratch, g);
     if (!st) st = compare_halves(work, &scratch, g);
-    if (!st) st = measure_coarse_fit(work, &scratch, g);
-    if (!st) st = kappa_missed_slopes(work);
+    if (!st && !work->is_area_only) st = measure_coarse_fit(work, &scratch, g);
+    if (!st && !work->is_area_only) st = kappa_missed_slopes(work);
     arena_clear(&scratch);
     return st;
 }

@@ -7,9 +7,10 @@
 static void record_unmeasured(plumb_record *record, const char *why)
 {
     static const char *const names[] = {
-        "kappa",     "kappa_ci",   "kappa_constants", "kappa_constants_ci",
-        "canonical", "r2_state",   "r2_latent",       "r2_local",
-        "diverged",  "r2_nearest", "symplectic_r2",   "form"};
+        "kappa",         "kappa_ci",    "kappa_constants", "kappa_constants_ci",
+        "canonical",     "kappa_score", "r2_state",        "r2_coordinates",
+        "r2_latent",     "r2_local",    "diverged",        "r2_nearest",
+        "symplectic_r2", "form"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         plumb_record_set_null(record, names[i]);
     plumb_record_set_string(record, "canonical_why", why);
@@ -36,7 +37,11 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     if (r->canonical == PLUMB_VERDICT_NOT_DETERMINED) plumb_record_set_null(record, "canonical");
     else plumb_record_set_int(record, "canonical", r->canonical);
     plumb_record_set_string(record, "canonical_why", r->why);
+    plumb_record_set_double(record, "kappa_score", r->score);
     plumb_record_set_double(record, "r2_state", r->r2_state);
+    if (r->r2_coordinates)
+        plumb_record_set_doubles(record, "r2_coordinates", r->r2_coordinates, 2 * r->n);
+    else plumb_record_set_null(record, "r2_coordinates");
     plumb_record_set_double(record, "r2_latent", r->r2_latent);
     plumb_record_set_double(record, "r2_local", r->r2_local);
     plumb_record_set_double(record, "r2_nearest", r->r2_nearest);

@@ -129,9 +129,16 @@ static plumb_status reduce_dims(int64_t *dims, double *x, arena *mem, int64_t ro
     return PLUMB_OK;
 }
 
-// Mean R2 over coordinates. A coordinate counts by its value or by its sine and cosine, whichever
-// is better explained. unexplained (targets) is the share of the variance.
-static double compute_mean_r2(const double *unexplained, const target_set *y, int64_t form)
+// The best R2 so far: the mean over coordinates, and of each.
+typedef struct state_fit {
+    double mean;
+    double *coordinate; // (form_dims)
+} state_fit;
+
+// Raises *best to the R2 of a fit, if it is better. A coordinate counts by its value or by its sine
+// and cosine, whichever is better explained. unexplained (targets) is the share of the variance.
+static void keep_best(state_fit *best, double *r2, const double *unexplained, const target_set *y,
+                      int64_t form)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < form; i++) {
@@ -141,13 +148,16 @@ static double compute_mean_r2(const double *unexplained, const target_set *y, in
             if (y->circular[k]) circle += 0.5 * (1.0 - unexplained[k]);
             else line = 1.0 - unexplained[k];
         }
-        sum += fmax(line, circle) / (double)form;
+        r2[i] = fmax(line, circle);
+        sum += r2[i] / (double)form;
     }
-    return sum;
+    if (!(sum > best->mean)) return;
+    best->mean = sum;
+    memcpy(best->coordinate, r2, (size_t)form * sizeof *r2);
 }
 
-// Raises *r2 to that of a kernel fit from the latents `used`, if it is better.
-static plumb_status try_kernel_fit(double *r2, const kappa_work *work, const target_set *y,
+// Raises *best to the R2 of a kernel fit from the latents `used`, if it is better.
+static plumb_status try_kernel_fit(state_fit *best, const kappa_work *work, const target_set *y,
                                    const bool *used, bool compressed)
 {
     arena *mem = work->mem;
@@ -174,9 +184,10 @@ static plumb_status try_kernel_fit(double *r2, const kappa_work *work, const tar
                                                    .target_error = target_error,
                                                    .kind = (kernel_fit_kind)work->opt->estimator});
         double *unexplained = ARENA_ALLOC(mem, double, y->count);
-        if (!st && !unexplained) st = PLUMB_EMEMORY;
+        double *r2 = ARENA_ALLOC(mem, double, t->form_dims);
+        if (!st && (!unexplained || !r2)) st = PLUMB_EMEMORY;
         for (int64_t k = 0; k < y->count && !st; k++) unexplained[k] = fit.choice[k].unexplained;
-        if (!st) *r2 = fmax(*r2, compute_mean_r2(unexplained, y, t->form_dims));
+        if (!st) keep_best(best, r2, unexplained, y, t->form_dims);
     }
     arena_rewind(mem, mark);
     return st;
@@ -201,9 +212,10 @@ static void compute_heldout(double *unexplained, const polynomial_fit *fit,
     }
 }
 
-// Raises *r2 to that of a Lasso of order one or two, if it is better. If the state depends on a few
-// of many latents, or on constants with as few examples as trajectories, only a sparse fit works.
-static plumb_status try_sparse_fit(double *r2, const kappa_work *work, const target_set *y)
+// Raises *best to the R2 of a Lasso of order one or two, if it is better. If the state depends on a
+// few of many latents, or on constants with as few examples as trajectories, only a sparse fit
+// works.
+static plumb_status try_sparse_fit(state_fit *best, const kappa_work *work, const target_set *y)
 {
     arena *mem = work->mem;
     const kappa_rows *rows = &work->rows;
@@ -223,10 +235,11 @@ static plumb_status try_sparse_fit(double *r2, const kappa_work *work, const tar
                                 .r2_bar = good_enough,
                                 .gap = 1e-11};
     double *flat = ARENA_ALLOC(mem, double, (all * 2 * rows->latent_dims)),
-           *unexplained = ARENA_ALLOC(mem, double, y->count);
+           *unexplained = ARENA_ALLOC(mem, double, y->count),
+           *r2 = ARENA_ALLOC(mem, double, t->form_dims);
     double *x = ARENA_ALLOC(mem, double, (2 * rows->latent_dims * stride));
     double *to = ARENA_ALLOC(mem, double, (y->count * stride));
-    if (!flat || !unexplained || !x || !to) return PLUMB_EMEMORY;
+    if (!flat || !unexplained || !r2 || !x || !to) return PLUMB_EMEMORY;
     p.dims = prepare_latents(flat, work, work->latent.varies, false);
     for (int64_t r = 0; r < all; r++) {
         for (int64_t i = 0; i < p.dims; i++) x[i * stride + r] = flat[r * p.dims + i];
@@ -238,14 +251,14 @@ static plumb_status try_sparse_fit(double *r2, const kappa_work *work, const tar
     plumb_status st = p.dims ? polynomial_fit_search(&fit, mem, &p) : PLUMB_OK;
     if (!st && p.dims) {
         compute_heldout(unexplained, &fit, &p, rows);
-        *r2 = fmax(*r2, compute_mean_r2(unexplained, y, t->form_dims));
+        keep_best(best, r2, unexplained, y, t->form_dims);
     }
     arena_rewind(mem, mark);
     return st;
 }
 
 // All tries, with angles also by sine and cosine if `circular`.
-static plumb_status try_all(double *r2, const kappa_work *work, bool circular)
+static plumb_status try_all(state_fit *best, const kappa_work *work, bool circular)
 {
     const kappa_rows *rows = &work->rows;
     const bool *varies = work->latent.varies;
@@ -257,20 +270,24 @@ static plumb_status try_all(double *r2, const kappa_work *work, bool circular)
         explained[i] = varies[i] && work->form.unexplained[i] < noise_limit;
         some_noise = some_noise || (varies[i] && !explained[i]);
     }
-    st = try_kernel_fit(r2, work, &y, varies, false);
-    if (!st && *r2 < good_enough) st = try_kernel_fit(r2, work, &y, varies, true);
-    if (!st && *r2 < good_enough && some_noise) st = try_kernel_fit(r2, work, &y, explained, false);
-    if (!st && *r2 < good_enough) st = try_sparse_fit(r2, work, &y);
+    st = try_kernel_fit(best, work, &y, varies, false);
+    if (!st && best->mean < good_enough) st = try_kernel_fit(best, work, &y, varies, true);
+    if (!st && best->mean < good_enough && some_noise)
+        st = try_kernel_fit(best, work, &y, explained, false);
+    if (!st && best->mean < good_enough) st = try_sparse_fit(best, work, &y);
     return st;
 }
 
-plumb_status kappa_state_r2(double *r2, const kappa_work *work)
+plumb_status kappa_state_r2(plumb_kappa *out, const kappa_work *work)
 {
     const kappa_truth *t = &work->truth;
     bool has_angle = false;
     for (int64_t i = 0; i < t->form_dims; i++) has_angle = has_angle || t->per_radian[i] > 0.0;
-    *r2 = 0.0;
-    plumb_status st = try_all(r2, work, false);
-    if (!st && *r2 < good_enough && has_angle) st = try_all(r2, work, true);
+    state_fit best = {.coordinate = ARENA_ALLOC(work->keep, double, t->form_dims)};
+    if (!best.coordinate) return PLUMB_EMEMORY;
+    plumb_status st = try_all(&best, work, false);
+    if (!st && best.mean < good_enough && has_angle) st = try_all(&best, work, true);
+    out->r2_state = best.mean;
+    out->r2_coordinates = t->is_plain ? best.coordinate : NULL;
     return st;
 }

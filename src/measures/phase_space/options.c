@@ -11,6 +11,8 @@ static const option_spec specs[] = {
     {MEMBER(symetric), .kind = OPTION_POINTER, .type = "symetric_options",
      .help = "options of SyMetric"},
     {MEMBER(kappa), .kind = OPTION_POINTER, .type = "kappa_options", .help = "options of kappa"},
+    {MEMBER(flow), .kind = OPTION_POINTER, .type = "flow_options", .help = "options of the flow"},
+    {MEMBER(coordinates_only), .kind = OPTION_BOOL, .help = "do not measure the flow"},
     {MEMBER(polynomial), .kind = OPTION_BOOL, .help = "measure SyMetric by polynomials"},
     {MEMBER(network), .kind = OPTION_BOOL, .help = "measure SyMetric by a network"},
     {MEMBER(published_only), .kind = OPTION_BOOL,

@@ -10,6 +10,7 @@
 #include "base/options_struct.h"
 #include "base/result.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "measures/kappa/kappa.h"
 #include "measures/kappa/lagrangian_momenta.h"
 #include "measures/symetric/symetric.h"
@@ -21,6 +22,7 @@ typedef struct phase_space_config {
     plumb_phase_space_options all;
     plumb_symetric_options symetric;
     plumb_kappa_options kappa;
+    plumb_flow_options flow;
 } phase_space_config;
 
 // kappa takes resamples, seed and the rule for NaN from SyMetric unless it has options of its own.
@@ -30,6 +32,7 @@ static plumb_status resolve_options(phase_space_config *out,
     out->all = plumb_phase_space_defaults();
     out->symetric = plumb_symetric_defaults();
     out->kappa = plumb_kappa_defaults();
+    out->flow = plumb_flow_defaults();
     plumb_status st =
         options_resolve(&out->all, sizeof out->all, options, "plumb_phase_space_options");
     if (!st)
@@ -37,6 +40,8 @@ static plumb_status resolve_options(phase_space_config *out,
                              "plumb_symetric_options");
     if (!st)
         st = options_resolve(&out->kappa, sizeof out->kappa, out->all.kappa, "plumb_kappa_options");
+    if (!st)
+        st = options_resolve(&out->flow, sizeof out->flow, out->all.flow, "plumb_flow_options");
     if (st) return st;
     out->symetric.method = PLUMB_SYMETRIC_METHOD_POLYNOMIAL;
     if (out->all.threads) out->symetric.threads = out->all.threads;
@@ -44,6 +49,11 @@ static plumb_status resolve_options(phase_space_config *out,
         out->kappa.resamples = out->symetric.resamples;
         out->kappa.seed = out->symetric.seed;
         out->kappa.drop_nonfinite = out->symetric.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
+    }
+    if (!out->all.flow) {
+        out->flow.resamples = out->kappa.resamples;
+        out->flow.seed = out->kappa.seed;
+        out->flow.drop_nonfinite = out->kappa.drop_nonfinite;
     }
     if (!out->all.polynomial && !out->all.network)
         return fail(PLUMB_EVALUE, "polynomial and network are both false: nothing to measure");
@@ -133,6 +143,50 @@ static plumb_status measure_kappa(plumb_kappa *out, const plumb_phase_space_inpu
     return kappa_set_unmeasured(out, plumb_last_error());
 }
 
+// A flow that was not measured, for the reason `why`.
+static plumb_status set_flow_unmeasured(plumb_flow *out, const char *why)
+{
+    *out = (plumb_flow){.verdict = PLUMB_VERDICT_NOT_DETERMINED};
+    arena *keep = result_begin(&out->memory);
+    if (keep) out->why = arena_strdup(keep, why);
+    return result_end(out->why ? PLUMB_OK : PLUMB_EMEMORY, &out->memory);
+}
+
+// The latents of a Lagrangian model with its momenta in the place of the velocities. The caller
+// frees out->data.
+static plumb_status join_momenta(plumb_array *out, const plumb_array *latent,
+                                 const plumb_array *momenta)
+{
+    const int64_t d = latent->shape[2], rows = latent->shape[0] * latent->shape[1];
+    double *values = malloc((size_t)(rows * d + 1) * sizeof *values);
+    if (!values) return fail(PLUMB_EMEMORY, "out of memory for the momenta");
+    for (int64_t r = 0; r < rows; r++) {
+        plumb_array_to_double(values + r * d, latent, r * d, d / 2);
+        plumb_array_to_double(values + r * d + d / 2, momenta, r * (d / 2), d / 2);
+    }
+    *out = plumb_array_view(values, PLUMB_FLOAT64, 3, latent->shape);
+    return PLUMB_OK;
+}
+
+// The flow, or the reason why it is undefined.
+static plumb_status measure_flow(plumb_flow *out, const plumb_phase_space_input *in,
+                                 const phase_space_config *config)
+{
+    if (config->all.published_only || config->all.coordinates_only)
+        return set_flow_unmeasured(out, "the flow was not measured");
+    plumb_array joined = {0};
+    plumb_flow_input input = {.size = sizeof input,
+                              .latent = in->latent,
+                              .truth = in->canonical ? in->canonical : in->truth,
+                              .energy = in->energy};
+    plumb_status st = in->momenta ? join_momenta(&joined, in->latent, in->momenta) : PLUMB_OK;
+    if (in->momenta) input.latent = &joined;
+    if (!st) st = plumb_flow_measure(out, &input, &config->flow);
+    free(joined.data);
+    if (!st || is_call_failure(st)) return st;
+    return set_flow_unmeasured(out, plumb_last_error());
+}
+
 // ---- verdict ----
 
 // A degenerate map has lost directions of the state, so kappa cannot rescue it.
@@ -141,21 +195,31 @@ plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical)
     return degenerate ? PLUMB_VERDICT_NOT_LEARNT : canonical;
 }
 
-const char *plumb_verdict_name(plumb_verdict verdict)
+plumb_verdict plumb_phase_space_join(plumb_verdict coordinates, plumb_verdict flow)
 {
-    return verdict == PLUMB_VERDICT_LEARNT       ? "learnt"
-           : verdict == PLUMB_VERDICT_NOT_LEARNT ? "not learnt"
-                                                 : "not determined";
+    if (flow == PLUMB_VERDICT_NOT_LEARNT) return flow;
+    return coordinates;
 }
 
-static void decide_verdict(plumb_phase_space *result)
+// The sentence names the coordinates and, if it was measured, the flow.
+static plumb_status decide_verdict(plumb_phase_space *result)
 {
     const plumb_symetric *published =
         result->has_polynomial ? &result->polynomial : &result->network;
     const plumb_kappa *kappa = &result->kappa;
-    result->verdict = plumb_phase_space_decide(
-        published->degenerate, kappa->measured ? kappa->canonical : PLUMB_VERDICT_NOT_DETERMINED);
-    result->why = published->degenerate ? published->why : kappa->why;
+    result->coordinates = kappa->measured ? kappa->canonical : PLUMB_VERDICT_NOT_DETERMINED;
+    const plumb_verdict coordinates =
+        plumb_phase_space_decide(published->degenerate, result->coordinates);
+    result->verdict = plumb_phase_space_join(coordinates, result->flow.verdict);
+    arena *keep = result_begin(&result->memory);
+    if (!keep) return PLUMB_EMEMORY;
+    const char *why = published->degenerate ? published->why : kappa->why;
+    char text[1200];
+    if (result->flow.measured)
+        text_format(text, sizeof text, "coordinates: %s; flow: %s", why, result->flow.why);
+    else text_format(text, sizeof text, "%s", why);
+    result->why = arena_strdup(keep, text);
+    return result->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 // ---- public functions ----
@@ -185,13 +249,14 @@ plumb_status plumb_phase_space_measure(plumb_phase_space *result,
         if (is_call_failure(floor)) st = floor;
     }
     if (!st) st = measure_kappa(&found.kappa, &in, &config);
+    if (!st) st = measure_flow(&found.flow, &in, &config);
+    if (!st) st = decide_verdict(&found);
     free(fitted);
     if (st) {
         plumb_phase_space_clear(&found);
         return st;
     }
     found.canonical_dims = in.canonical ? in.canonical->shape[2] : 0;
-    decide_verdict(&found);
     *result = found;
     return PLUMB_OK;
 }
@@ -202,5 +267,6 @@ void plumb_phase_space_clear(plumb_phase_space *result)
     plumb_symetric_clear(&result->polynomial);
     plumb_symetric_clear(&result->network);
     plumb_kappa_clear(&result->kappa);
-    *result = (plumb_phase_space){0};
+    plumb_flow_clear(&result->flow);
+    result_clear(result, sizeof *result, result->memory);
 }

@@ -19,6 +19,8 @@ void plumb_phase_space_record(plumb_record *record, const plumb_phase_space *res
     }
     plumb_record_set_double(record, "sym_floor", result->sym_floor);
     plumb_kappa_record(record, &result->kappa, all.kappa);
+    plumb_flow_record(record, &result->flow);
+    plumb_record_set_string(record, "coordinates_verdict", plumb_verdict_name(result->coordinates));
     plumb_record_set_string(record, "verdict", plumb_verdict_name(result->verdict));
     plumb_record_set_string(record, "verdict_why", result->why);
 }

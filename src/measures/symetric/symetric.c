@@ -162,6 +162,9 @@ static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
 {
     char text[400];
     const bool good_r2 = out->r2 > opt->r2_bar, good_sym = out->sym < opt->sym_bar;
+    char r2[32], sym[32];
+    text_beside(r2, sizeof r2, 'f', out->r2, opt->r2_bar);
+    text_beside(sym, sizeof sym, 'g', out->sym, opt->sym_bar);
     if (out->degenerate)
         text_format(text, sizeof text,
                     "degenerate: the map sees no area in the latent space (rho %.1e, healthy above "
@@ -176,26 +179,25 @@ static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
                     out->symetric * (double)out->batch_count, (long long)out->batch_count,
                     opt->r2_bar, opt->sym_bar);
     else if (good_r2 && good_sym)
-        text_format(
-            text, sizeof text,
-            "R2 %.4f is above %g and Sym %.3g below %g: the latents hold the true phase space "
-            "and the map to it passes as canonical",
-            out->r2, opt->r2_bar, out->sym, opt->sym_bar);
+        text_format(text, sizeof text,
+                    "R2 %s is above %g and Sym %s below %g: the latents hold the true phase space "
+                    "and the map to it passes as canonical",
+                    r2, opt->r2_bar, sym, opt->sym_bar);
     else if (good_r2)
         text_format(text, sizeof text,
-                    "Sym %.3g is not below %g: the latents hold the true state, but the map to it "
+                    "Sym %s is not below %g: the latents hold the true state, but the map to it "
                     "does not keep the symplectic form",
-                    out->sym, opt->sym_bar);
+                    sym, opt->sym_bar);
     else if (opt->method == PLUMB_SYMETRIC_METHOD_MLP)
         text_format(text, sizeof text,
-                    "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
+                    "R2 %s is not above %g: no network of %d layers of %lld units was found that "
                     "recovers the true state from the latents",
-                    out->r2, opt->r2_bar, opt->network_layers, (long long)out->training.width);
+                    r2, opt->r2_bar, opt->network_layers, (long long)out->training.width);
     else
         text_format(text, sizeof text,
-                    "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
+                    "R2 %s is not above %g: no polynomial up to order %d recovers the true state "
                     "from the latents%s",
-                    out->r2, opt->r2_bar, out->order,
+                    r2, opt->r2_bar, out->order,
                     symetric_batch_orders(out->latents, opt) <
                             (out->latents > opt->order_one_above ? 1 : opt->max_order)
                         ? "; higher ones have more features than max_features allows"
