@@ -35,7 +35,7 @@ typedef struct plumb_kappa_options {
     double r2_bar;                   ///< r2_state must be above it, 0 to 1. Default 0.9.
     int64_t centres;       ///< Kernel centres of the map from truth to latents. Default 400.
     int64_t state_centres; ///< Kernel centres of the map from latents to truth. Default 250.
-    bool symplectic;       ///< Always fit a symplectic map too; takes seconds. Default false.
+    bool symplectic;       ///< Measure `symplectic` too; takes seconds. Default false.
     /// Leave out trajectories with NaN or infinity instead of failing. Default false.
     bool drop_nonfinite;
     int64_t resamples; ///< Bootstrap draws for the 95 % interval; 0: none. Default 2000.
@@ -63,6 +63,9 @@ typedef struct plumb_kappa_item {
     int64_t trajectory; ///< Its index in the arrays given.
     double kappa;       ///< kappa of its states alone, with a c of its own, 0 to 1.
     double lost;        ///< Its share of the deficit of kappa; the shares add up to 1.
+    /// Its sums over steps, from which kappa with any c is computed: <O, A>, |O|^2, |A|^2, and
+    /// |O1 - O2|^2 of the fits to two halves. O is in units of `c`.
+    double dot, form_norm2, true_norm2, halves_diff2;
 } plumb_kappa_item;
 
 /// The result. Free what it owns with plumb_kappa_clear().
@@ -91,9 +94,13 @@ typedef struct plumb_kappa {
     double form_low;      ///< Least singular value of the mean form, over |c|.
     double form_high;     ///< Greatest singular value of the mean form, over |c|.
     double symplectic_r2; ///< Held-out R2 of the symplectic map; NaN if it was not fitted.
-    int64_t n, m;         ///< Degrees of freedom of the truth and of the latents.
-    int64_t n_used;       ///< Of the truth without redundant coordinates.
-    const char *reduced;  ///< Which redundancy was removed, in words; NULL if none.
+    /// The lesser held-out R2 of two maps that are symplectic by design, from truth to latents and
+    /// back: high only if the latents hold the state and keep the form. NaN if it was not measured.
+    double symplectic;
+    plumb_interval symplectic_ci; ///< 95 %, over trajectories; or NaN.
+    int64_t n, m;                 ///< Degrees of freedom of the truth and of the latents.
+    int64_t n_used;               ///< Of the truth without redundant coordinates.
+    const char *reduced;          ///< Which redundancy was removed, in words; NULL if none.
     /// (n, m) share of each latent pair in each true pair. NULL if the true pairs were mixed to
     /// remove redundancy.
     const double *pairs;
@@ -133,6 +140,11 @@ PLUMB_API plumb_status plumb_kappa_measure(plumb_kappa *result, const plumb_arra
 
 /// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_kappa_clear(plumb_kappa *result);
+
+/// Adds to a record what kappa says about the trajectory with this index in the arrays: kappa, lost
+/// and the sums of the form. Adds nothing if it was left out.
+PLUMB_API void plumb_kappa_item_record(plumb_record *record, const plumb_kappa *result,
+                                       int64_t trajectory);
 
 /// Writes the result under the names that `plumb measure --json` prints; null for all if `measured`
 /// is false, with the reason in canonical_why. May be NULL: options.

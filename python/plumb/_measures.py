@@ -33,8 +33,11 @@ def _measure(kind, arguments, options):
 
 def _kappa_options(given, positions):
     """kappa's options; `angles` is a list of flags, one per true position."""
-    angles = given.pop("angles", None)
+    angles, constants = given.pop("angles", None), given.pop("constants", None)
     opt = options_struct("kappa_options", given)
+    if constants is not None:
+        values = to_numpy(constants, "constants")
+        opt.constants = ctypes.pointer(view(values.reshape(len(values), -1)))
     if angles is not None:
         if len(angles) != positions:
             raise ValueError(f"angles has {len(angles)} flags, wanted one for each of {positions} positions")
@@ -46,7 +49,8 @@ def kappa(latent, truth, *, momenta=None, **options):
     """kappa, plumb's own score: is the symplectic form of the latents the true one where the data are?
 
     Arrays as for symetric. momenta (trajectories, steps, m) is for Lagrangian models, whose latents are (q, velocity).
-    angles is a list of flags, one per true position; the other options are those of plumb_kappa_options.
+    angles is a list of flags, one per true position; constants (trajectories,) or (trajectories, k) are those that
+    differ between trajectories, such as masses; the other options are those of plumb_kappa_options.
 
     >>> import plumb
     >>> state = plumb.world("mass-spring").batch(40, seed=1).state

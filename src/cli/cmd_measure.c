@@ -15,7 +15,7 @@ typedef struct measure_command {
     const char *latent, *truth, *canonical, *variance, *points_at;
     const char *items, *require;
     int method;
-    const char *angles, *momenta, *energy;
+    const char *angles, *momenta, *energy, *constants;
     plumb_phase_space_options phase_space;
     plumb_symetric_options symetric; // the nested options of `phase_space`
     plumb_kappa_options kappa;
@@ -51,6 +51,10 @@ static const cli_option command_options[] = {
     {.name = "angles", .kind = OPTION_STRING, AT(angles), .value = "I,...|none",
      .help = "which true positions, counted from 0, are angles; by default those whose range is "
              "more than a turn may be"},
+    {.name = "constants", .kind = OPTION_STRING, AT(constants), .value = "NAME,...",
+     .help = "arrays next to truth, (trajectories,) or (trajectories, k), of constants that differ "
+             "between trajectories, such as m,k of a world with constants; kappa_constants then "
+             "decides"},
     {.name = "nonfinite", FROM(symetric_options, symetric, "nonfinite")},
     {.name = "drop-nonfinite", .sets = true, .kind = OPTION_ENUM, AT(symetric.nonfinite),
      .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
@@ -110,7 +114,7 @@ static const cli_option command_options[] = {
     {.name = "items", .group = "output", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
      .help = "write one record per trajectory"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
-     .help = "exit 3 if verdict, canonical, kappa, symetric, r2 or r2_heldout is below its "
+     .help = "exit 3 if verdict, canonical, kappa, symplectic, symetric, r2 or r2_heldout is below its "
              "threshold, or sym above it"},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
@@ -132,6 +136,8 @@ typedef struct measure_arrays {
     plumb_array latent, truth, canonical, variance, points, momenta, energy;
     bool has_canonical, has_variance, has_energy;
     double *fitted; // momenta of --lagrangian
+    double *constant_values;
+    plumb_array constants; // of --constants
 } measure_arrays;
 
 // Closes all files; the arrays belong to them.
@@ -140,6 +146,7 @@ static void close_input(measure_arrays *in)
     for (size_t i = 0; i < sizeof in->files / sizeof *in->files; i++)
         plumb_file_close(in->files[i]);
     free(in->fitted);
+    free(in->constant_values);
 }
 
 // --lagrangian: fits the momenta to the motion of the latents.
@@ -193,6 +200,53 @@ static plumb_status read_apart(measure_arrays *in, const measure_command *cmd)
     return st;
 }
 
+// Reads one array of --constants, and appends its columns to in->constants.
+static int append_constant(measure_arrays *in, plumb_file *file, const char *name)
+{
+    const cli_command *c = &cmd_measure;
+    plumb_array given;
+    if (plumb_file_read_array(&given, file, name)) return cli_last_error(c);
+    const int64_t rows = in->truth.ndim ? in->truth.shape[0] : 0;
+    if (given.ndim < 1 || given.ndim > 2 || given.shape[0] != rows)
+        return cli_error(c, EXIT_FAILED,
+                         "--constants: %s must be (trajectories,) or (trajectories, k), of %lld "
+                         "trajectories",
+                         name, (long long)rows);
+    const int64_t before = in->constants.ndim ? in->constants.shape[1] : 0;
+    const int64_t more = given.ndim == 2 ? given.shape[1] : 1, wide = before + more;
+    double *values = malloc((size_t)(rows * wide + 1) * sizeof *values);
+    if (!values) return cli_error(c, EXIT_FAILED, "out of memory for the constants");
+    for (int64_t k = 0; k < rows; k++) {
+        for (int64_t i = 0; i < before; i++)
+            values[k * wide + i] = in->constant_values[k * before + i];
+        plumb_array_to_double(values + k * wide + before, &given, k * more, more);
+    }
+    free(in->constant_values);
+    in->constant_values = values;
+    in->constants = plumb_array_view(values, PLUMB_FLOAT64, 2, (int64_t[]){rows, wide});
+    return EXIT_DONE;
+}
+
+// --constants: the arrays with these names in the file of the truth.
+static int read_constants(measure_arrays *in, const measure_command *cmd)
+{
+    plumb_file *file = in->files[1] ? in->files[1] : in->files[0];
+    char name[128];
+    for (const char *at = cmd->constants; *at;) {
+        const size_t length = strcspn(at, ",");
+        if (!length || length >= sizeof name)
+            return cli_error(&cmd_measure, EXIT_USAGE,
+                             "--constants takes names of arrays, as m,k; not \"%s\"",
+                             cmd->constants);
+        memcpy(name, at, length);
+        name[length] = 0;
+        const int code = append_constant(in, file, name);
+        if (code != EXIT_DONE) return code;
+        at += length + (at[length] == ',');
+    }
+    return EXIT_DONE;
+}
+
 // Checks which arrays are given, and reads them.
 static int read_input(measure_arrays *in, measure_command *cmd, int files, char **file)
 {
@@ -232,16 +286,20 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
     if (!st && cmd->momenta)
         st = plumb_file_read_spec(&in->momenta, &in->files[4], cmd->momenta, "momenta");
     if (st) return cli_last_error(c);
-    const int code = cmd->phase_space.fit_momenta ? fit_momenta(in) : EXIT_DONE;
+    int code = cmd->phase_space.fit_momenta ? fit_momenta(in) : EXIT_DONE;
+    if (code == EXIT_DONE && cmd->constants) code = read_constants(in, cmd);
     // SyMetric and kappa use the same momenta.
     if (cmd->momenta || in->fitted) cmd->symetric.momenta = &in->momenta;
     return code;
 }
 
 // One line of --items.
-static void fill_item(plumb_record *record, const void *result, int64_t index)
+static void fill_item(plumb_record *record, const void *context, int64_t index)
 {
-    plumb_symetric_item_record(record, result, index);
+    const plumb_phase_space *result = context;
+    const plumb_symetric *first = result->has_polynomial ? &result->polynomial : &result->network;
+    plumb_symetric_item_record(record, first, index);
+    plumb_kappa_item_record(record, &result->kappa, first->items[index].trajectory);
 }
 
 // Rows about the network of SyMetric.
@@ -364,6 +422,9 @@ static double find_worst(const plumb_phase_space *result, size_t member, bool hi
     return worst;
 }
 
+// Planted models that are right have more, those that are wrong have less.
+static const double symplectic_bar = 0.99;
+
 #define WORST(member, high) find_worst(result, offsetof(plumb_symetric, member), high)
 // Before measuring with require_parse, after it with require_check.
 static int check_requirements(const measure_command *cmd, const plumb_phase_space *result,
@@ -377,6 +438,7 @@ static int check_requirements(const measure_command *cmd, const plumb_phase_spac
         {"kappa", kappa->measured ? kappa->kappa : none, cmd->kappa.kappa_bar, false},
         {"canonical", known ? (double)kappa->canonical : none, 1.0, false},
         {"verdict", decided ? (double)result->verdict : none, 1.0, false},
+        {"symplectic", kappa->measured ? kappa->symplectic : none, symplectic_bar, false},
         {"symetric", WORST(symetric, false), 1.0, false},
         {"r2", WORST(r2, false), cmd->symetric.r2_bar, false},
         {"r2_heldout", WORST(r2_heldout, false), cmd->symetric.r2_bar, false},
@@ -436,7 +498,7 @@ static int print_result(const measure_command *cmd, const plumb_phase_space *res
     const plumb_symetric *first = result->has_polynomial ? &result->polynomial : &result->network;
     int code = EXIT_DONE;
     if (cmd->items)
-        code = cli_write_items(&cmd_measure, cmd->items, first->trajectories, fill_item, first);
+        code = cli_write_items(&cmd_measure, cmd->items, first->trajectories, fill_item, result);
     if (code == EXIT_DONE)
         code = cli_print(&cmd_measure, cmd->json, fill_record, print_tables, &output);
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
@@ -491,6 +553,7 @@ static int measure_input(const measure_command *cmd, const measure_arrays *in, c
     plumb_phase_space_options opt = cmd->phase_space;
     opt.fit_momenta = false; // they are fitted already
     opt.symetric = &cmd->symetric;
+    if (in->constants.ndim) kappa.constants = &in->constants;
     opt.kappa = &kappa;
     opt.flow = &cmd->flow;
     opt.polynomial = cmd->method != METHOD_MLP;

@@ -240,7 +240,8 @@ def test_items_has_one_line_per_trajectory(data, noise):
     items = [json.loads(line) for line in (data.folder / "items.jsonl").read_text().splitlines()]
     assert [i["trajectory"] for i in items] == list(range(12))
     assert [i["sym"] for i in items] == noise["sym_per_trajectory"]
-    assert set(items[0]) == {"trajectory", "batch", "r2", "r2_heldout", "sym"}
+    assert set(items[0]) == {"trajectory", "batch", "r2", "r2_heldout", "sym", "kappa", "lost", "form_dot", "form_norm2",
+                             "true_norm2", "halves_diff2"}
 
 
 def test_require_passes_or_exits_3(data):
@@ -361,3 +362,80 @@ def test_wrong_usage_is_one_line(data):
     for nearest, arguments in (("reference", ("--mode", "refrence")), ("--drop-nonfinite", ("--drop-nonfinate",)),
                                ("mlp", ("--method", "mpl")), ("--few-points", ("--few-pionts",))):
         refused(f"did you mean {nearest}", data.right, *arguments, code=2)
+
+
+def oscillator(loss=0.0, clock=1.0, trajectories=30, steps=48):
+    """Oscillators whose latents lose amplitude or run fast; with the true energy."""
+    rng = np.random.default_rng(3)
+    radius, phase = rng.uniform(0.3, 1.5, (trajectories, 1)), rng.uniform(0, 2 * np.pi, (trajectories, 1))
+    time = np.arange(steps)
+    truth = np.stack([radius * np.cos(phase + 0.2 * time), -radius * np.sin(phase + 0.2 * time)], 2)
+    angle = phase + 0.2 * clock * time
+    latent = np.stack([radius * np.cos(angle), -radius * np.sin(angle)], 2) * np.exp(-loss * time)[:, None]
+    return {"latent": latent, "truth": truth, "energy": 0.5 * radius**2 * np.ones(steps)}
+
+
+def test_right_coordinates_that_lose_energy_are_not_learnt(tmp_path):
+    np.savez(tmp_path / "x.npz", **oscillator(loss=0.005))
+    found = answer(tmp_path / "x.npz")
+    assert (found["canonical"], found["coordinates_verdict"]) == (1, "learnt")
+    assert found["flow_verdict"] == found["verdict"] == "not learnt"
+    assert abs(found["flow"]["area_rate"] - np.exp(-0.01)) < 1e-9 and abs(found["flow"]["true_area_rate"] - 1) < 1e-9
+    assert abs(found["flow"]["area_change"] - (np.exp(-0.01 * 47) - 1)) < 0.01
+    assert abs(found["flow"]["energy_change"] - (np.exp(-0.01 * 47) - 1)) < 0.1
+    assert "coordinates: kappa" in found["verdict_why"] and "flow: the area changes by -37" in found["verdict_why"]
+    done = run(tmp_path / "x.npz")
+    assert "flow not learnt: the area changes" in " ".join(done.stdout.split()) and "Verdict: not learnt" in done.stdout
+    run(tmp_path / "x.npz", "--require", "verdict", code=3)
+    assert answer(tmp_path / "x.npz", "--coordinates-only")["verdict"] == "learnt"
+    assert answer(tmp_path / "x.npz", "--change-bar", "0.5")["flow_verdict"] == "learnt"
+
+
+def test_a_fast_clock_is_named_and_no_loss(tmp_path):
+    arrays = oscillator(clock=1.02)
+    np.savez(tmp_path / "x.npz", latent=arrays["latent"], truth=arrays["truth"])
+    np.save(tmp_path / "e.npy", arrays["energy"])
+    found = answer(tmp_path / "x.npz", "--energy", tmp_path / "e.npy")
+    assert found["verdict"] == "learnt" and abs(found["flow"]["clock"] - 1.02) < 0.001
+    assert abs(found["flow"]["energy_change"]) < 0.01
+    np.save(tmp_path / "e.npy", arrays["energy"][:3])
+    refused("--energy", tmp_path / "x.npz", "--energy", tmp_path / "e.npy")
+
+
+def test_constants_beside_the_truth_decide(tmp_path):
+    """Springs of different mass; the latents are (q, velocity): right for each trajectory, with a c of its own."""
+    rng = np.random.default_rng(5)
+    mass = rng.uniform(0.5, 2, 40)
+    radius, phase = rng.uniform(0.3, 1.5, (40, 1)), rng.uniform(0, 2 * np.pi, (40, 1))
+    angle = phase + 0.2 * np.arange(40)
+    truth = np.stack([radius * np.cos(angle), -mass[:, None] * radius * np.sin(angle)], 2)
+    latent = truth / np.stack([np.ones(40), mass], 1)[:, None]
+    np.savez(tmp_path / "x.npz", latent=latent, truth=truth, m=mass, two=np.stack([mass, mass**2], 1), bad=mass[:7])
+    found = answer(tmp_path / "x.npz", "--constants", "m")
+    assert found["kappa"] < 0.9 < found["kappa_constants"] and found["canonical"] == 1
+    assert answer(tmp_path / "x.npz", "--constants", "m,two")["canonical"] == 1
+    assert answer(tmp_path / "x.npz")["kappa_constants"] is None
+    refused("bad must be (trajectories,)", tmp_path / "x.npz", "--constants", "bad")
+    refused("nothing", tmp_path / "x.npz", "--constants", "nothing")
+    refused("names of arrays", tmp_path / "x.npz", "--constants", "m,,k", code=2)
+
+
+def test_symplectic_by_design_has_a_bar(tmp_path):
+    arrays = oscillator()
+    np.savez(tmp_path / "right.npz", latent=arrays["latent"], truth=arrays["truth"])
+    np.savez(tmp_path / "dead.npz", latent=arrays["latent"] * [1, 0], truth=arrays["truth"])
+    options = ("--symplectic", "--coordinates-only", "--require", "symplectic")
+    run(tmp_path / "right.npz", *options)
+    run(tmp_path / "dead.npz", *options, code=3)
+    found = answer(tmp_path / "dead.npz", "--symplectic", "--coordinates-only")
+    assert found["symplectic"] < 0.7 and found["symplectic_r2"] > 0.99 and found["symplectic_ci"][1] < 0.8
+
+
+def test_items_have_the_sums_of_kappa(tmp_path):
+    arrays = oscillator()
+    np.savez(tmp_path / "x.npz", latent=2 * arrays["latent"], truth=arrays["truth"])
+    found = answer(tmp_path / "x.npz", "--items", tmp_path / "i.jsonl")
+    items = [json.loads(line) for line in (tmp_path / "i.jsonl").read_text().splitlines()]
+    dot, form, true = (sum(item[key] for item in items) for key in ("form_dot", "form_norm2", "true_norm2"))
+    assert abs(dot / true - 4) < 1e-6 and abs(found["form"]["c"] - 4) < 1e-6 and abs(dot**2 / form / true - found["kappa"]) < 1e-6
+    assert {item["trajectory"] for item in items} == set(range(30))

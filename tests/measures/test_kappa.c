@@ -508,7 +508,40 @@ TEST(a_map_symplectic_by_design_fits_right_models_better_than_wrong_ones)
     forged_free(&f);
     f = forge(2, 2, TRAJECTORIES, STEPS, mirror_one);
     r = measured(&f, &opt);
-    CHECK(r.symplectic_r2 < 0.99);
+    CHECK(r.symplectic_r2 < 0.99 && r.symplectic < 0.97);
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+}
+
+// Positions alone: the map from truth to latents is perfect, but nothing leads back.
+static void drop_momenta(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    latent[0] = truth[0], latent[1] = 0.0;
+}
+
+TEST(dead_momenta_do_not_pass_as_symplectic)
+{
+    plumb_kappa_options opt = plumb_kappa_defaults();
+    opt.symplectic = true;
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, drop_momenta);
+    plumb_kappa r = measured(&f, &opt);
+    CHECK(r.symplectic_r2 > 0.99);
+    CHECK(r.symplectic < 0.7);
+    CHECK(r.symplectic_ci.low <= r.symplectic && r.symplectic <= r.symplectic_ci.high);
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+    f = forge(1, 1, TRAJECTORIES, STEPS, shears);
+    r = measured(&f, &opt);
+    CHECK(r.symplectic > 0.99 && r.symplectic_ci.low > 0.98);
+    // The sums of the items give kappa back.
+    double dot = 0.0, form = 0.0, truth = 0.0, halves = 0.0;
+    for (int64_t k = 0; k < r.trajectories; k++) {
+        dot += r.items[k].dot, form += r.items[k].form_norm2;
+        truth += r.items[k].true_norm2, halves += r.items[k].halves_diff2;
+    }
+    CHECK_NEAR(dot * dot / truth / (form - 0.25 * halves), r.kappa, 1e-9);
+    CHECK_NEAR(dot / truth, r.c, 1e-9 * fabs(r.c));
     plumb_kappa_clear(&r);
     forged_free(&f);
 }

@@ -100,6 +100,9 @@ void table_kappa(const plumb_kappa *kappa)
     if (isfinite(kappa->symplectic_r2))
         table_value("symplectic R2", kappa->symplectic_r2,
                     "truth to latents by a map symplectic by design, held out");
+    if (isfinite(kappa->symplectic))
+        table_row("symplectic", kappa->symplectic, kappa->symplectic_ci,
+                  "the lesser R2 of that map and of one from latents to truth");
     if (kappa->reduced) table_text("reduced", "%s", kappa->reduced);
     putchar('\n');
     if (kappa->canonical == PLUMB_VERDICT_NOT_DETERMINED)

@@ -117,7 +117,8 @@ static plumb_status measure_singular_values(plumb_kappa *out, const kappa_work *
 }
 
 // Per trajectory: kappa with its own c, and its share of sum |O - c A|^2.
-static plumb_status list_items(plumb_kappa *out, const kappa_work *work, double c)
+// scale2: what brings the form to the units of the arrays.
+static plumb_status list_items(plumb_kappa *out, const kappa_work *work, double c, double scale2)
 {
     const kappa_pullback_form *f = &work->form;
     const int64_t trajectories = work->rows.trajectories;
@@ -131,6 +132,9 @@ static plumb_status list_items(plumb_kappa *out, const kappa_work *work, double 
         items[k].lost =
             fmax(f->form_norm2[k] - 2.0 * c * f->dot[k] + c * c * f->true_norm2[k], 0.0);
         all += items[k].lost;
+        items[k].dot = f->dot[k] * scale2, items[k].form_norm2 = f->form_norm2[k] * scale2 * scale2;
+        items[k].true_norm2 = f->true_norm2[k];
+        items[k].halves_diff2 = f->halves_diff2[k] * scale2 * scale2;
     }
     for (int64_t k = 0; k < trajectories; k++)
         items[k].lost = all > 0.0 ? items[k].lost / all : 0.0;
@@ -179,7 +183,7 @@ static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
         st = compute_interval(&out->kappa_constants_ci, work, by_constants);
     }
     if (!st) st = measure_singular_values(out, work, c);
-    if (!st) st = list_items(out, work, c);
+    if (!st) st = list_items(out, work, c, scale * scale);
     return st ? st : list_pairs(out, work, c);
 }
 
@@ -228,7 +232,9 @@ plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
                           .kappa_constants = nan,
                           .kappa_constants_ci = {nan, nan},
                           .r2_nearest = nan,
-                          .symplectic_r2 = nan};
+                          .symplectic_r2 = nan,
+                          .symplectic = nan,
+                          .symplectic_ci = {nan, nan}};
     arena scratch = {0}, *keep = result_begin(&result.memory);
     kappa_work work = {.mem = &scratch, .keep = keep, .opt = &opt};
     st = keep ? measure_kappa(&result, &work, latent, momenta, truth) : PLUMB_EMEMORY;

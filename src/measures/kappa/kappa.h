@@ -223,6 +223,9 @@ plumb_status kappa_nearest_r2(double *r2, bool *many_to_one, kappa_work *work);
 /// to remove redundancy. `sign` is that of c.
 plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work *work, double sign);
 
+/// Maps symplectic by design, in both directions: out->symplectic_r2, symplectic and its interval.
+plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work);
+
 /// The verdict on measured numbers: canonical, why and symplectic_r2 of `result`. Where the
 /// symplectic map is the better estimate, it also sets kappa to 1.
 plumb_status kappa_decide(plumb_kappa *result, kappa_work *work);

@@ -306,9 +306,13 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
     double free_r2 = (double)NAN;
     const bool uncertain = !hidden && reason != REASON_ONE_SURFACE &&
                            (is_uncertain(result, opt) || reason == REASON_FINE_WAVES);
-    if (uncertain || opt->symplectic) {
+    if (uncertain) {
         const plumb_status st =
             kappa_symplectic_map(&result->symplectic_r2, &free_r2, work, result->c);
+        if (st) return st;
+    }
+    if (opt->symplectic) {
+        const plumb_status st = kappa_measure_symplectic(result, work);
         if (st) return st;
     }
     if (uncertain && !isnan(free_r2))

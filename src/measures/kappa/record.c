@@ -10,7 +10,7 @@ static void record_unmeasured(plumb_record *record, const char *why)
         "kappa",         "kappa_ci",    "kappa_constants", "kappa_constants_ci",
         "canonical",     "kappa_score", "r2_state",        "r2_coordinates",
         "r2_latent",     "r2_local",    "diverged",        "r2_nearest",
-        "symplectic_r2", "form"};
+        "symplectic_r2", "symplectic",  "symplectic_ci",   "form"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         plumb_record_set_null(record, names[i]);
     plumb_record_set_string(record, "canonical_why", why);
@@ -46,6 +46,9 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     plumb_record_set_double(record, "r2_local", r->r2_local);
     plumb_record_set_double(record, "r2_nearest", r->r2_nearest);
     plumb_record_set_double(record, "symplectic_r2", r->symplectic_r2);
+    plumb_record_set_double(record, "symplectic", r->symplectic);
+    if (isnan(r->symplectic_ci.low)) plumb_record_set_null(record, "symplectic_ci");
+    else plumb_record_set_interval(record, "symplectic_ci", r->symplectic_ci);
     plumb_record_begin_object(record, "form");
     plumb_record_set_double(record, "c", r->c);
     plumb_record_set_double(record, "error", r->form_error);
@@ -64,4 +67,19 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     }
     plumb_record_set_int(record, "measure_version", PLUMB_KAPPA_VERSION);
     plumb_record_end(record);
+}
+
+void plumb_kappa_item_record(plumb_record *record, const plumb_kappa *r, int64_t trajectory)
+{
+    if (!record || !r || !r->measured) return;
+    for (int64_t k = 0; k < r->trajectories; k++) {
+        const plumb_kappa_item *item = &r->items[k];
+        if (item->trajectory != trajectory) continue;
+        plumb_record_set_double(record, "kappa", item->kappa);
+        plumb_record_set_double(record, "lost", item->lost);
+        plumb_record_set_double(record, "form_dot", item->dot);
+        plumb_record_set_double(record, "form_norm2", item->form_norm2);
+        plumb_record_set_double(record, "true_norm2", item->true_norm2);
+        plumb_record_set_double(record, "halves_diff2", item->halves_diff2);
+    }
 }

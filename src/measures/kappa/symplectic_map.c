@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A map from truth to latents that is symplectic by design: shear_map p += dV/dq and q += dU/dp in
-// turn [Jin20], each potential a quadratic form plus ridge functions, on the truth padded with
-// pairs that begin at 0; then one scale. It keeps the form for any weights. So its held-out R2
-// measures both whether the latents hold the state and whether they keep the form.
+// Maps that are symplectic by design: shears p += dV/dq and q += dU/dp in turn [Jin20], each
+// potential a quadratic form plus ridge functions, on coordinates padded with pairs that are 0;
+// then one scale. Such a map keeps the form for any weights. One goes from truth to latents. It can
+// be perfect although the latents hold nothing (momenta that are all 0 are no target), so a second
+// one goes from latents to truth: both are good only if the latents hold the state and keep the
+// form.
 #include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "math/rng.h"
+#include "math/stats.h"
 #include "measures/kappa/kappa.h"
 
 enum { LAYERS = 8, RIDGES = 16, BATCH = 64, STREAM_SHEARS = 22 };
@@ -23,9 +26,9 @@ typedef struct shear_map {
     int64_t layer;                        // weights of a layer
     int64_t weights;                      // of all, with the scale and the 2m offsets at the end
     double *w, *gradient, *mean, *square; // (weights)
-    const double *x;                      // (rows, inputs)
-    const double *y;                      // (rows, 2m)
-    const double *is_target;              // (2m) 1 if the latent is a target, else 0
+    double *x;                            // (rows, inputs)
+    double *y;                            // (rows, 2m)
+    double *is_target;                    // (2m) 1 if the latent is a target, else 0
     // The current batch, one column of BATCH values per coordinate.
     double *state;  // (LAYERS + 1, 2m, BATCH)
     double *param;  // (theta, BATCH)
@@ -212,55 +215,89 @@ static void init_weights(shear_map *map, rng *random)
 
 // ---- data ----
 
-// x (rows, inputs): the balanced truth over its largest deviation, then the constant latents. y
-// (rows, 2m): the moving latents over their largest deviation. With sign -1 the momenta change
-// sign.
-static plumb_status shear_map_init(shear_map *map, const kappa_work *work, double sign)
+typedef enum map_direction { TRUTH_TO_LATENTS, LATENTS_TO_TRUTH } map_direction;
+
+static plumb_status allocate_map(shear_map *map, const kappa_work *work)
 {
     arena *mem = work->mem;
     const kappa_rows *rows = &work->rows;
-    const kappa_truth *t = &work->truth;
-    const kappa_latent *l = &work->latent;
-    const int64_t n = t->form_dims / 2, m = rows->latent_dims / 2, all = rows->rows;
+    const int64_t n = work->truth.form_dims / 2, m = rows->latent_dims / 2;
     *map = (shear_map){.m = n > m ? n : m};
-    for (int64_t i = 0; i < rows->latent_dims; i++) map->theta += l->constant[i];
+    for (int64_t i = 0; i < rows->latent_dims; i++) map->theta += work->latent.constant[i];
     map->inputs = 2 * map->m + map->theta;
     map->layer = map->m * map->m + RIDGES * (2 + map->m + map->theta);
     map->weights = LAYERS * map->layer + 1 + 2 * map->m;
     double **blocks[] = {&map->w, &map->gradient, &map->mean, &map->square};
     for (int i = 0; i < 4; i++)
         if (!(*blocks[i] = ARENA_ALLOC(mem, double, map->weights))) return PLUMB_EMEMORY;
-    double *x = ARENA_ALLOC(mem, double, (all * map->inputs)),
-           *y = ARENA_ALLOC(mem, double, (all * 2 * map->m));
-    double *is_target = ARENA_ALLOC(mem, double, (2 * map->m));
+    map->x = ARENA_ALLOC(mem, double, (rows->rows * map->inputs));
+    map->y = ARENA_ALLOC(mem, double, (rows->rows * 2 * map->m));
+    map->is_target = ARENA_ALLOC(mem, double, (2 * map->m));
     map->state = ARENA_ALLOC(mem, double, ((LAYERS + 1) * 2 * map->m * BATCH));
     map->param = ARENA_ALLOC(mem, double, (map->theta * BATCH));
     map->target = ARENA_ALLOC(mem, double, (2 * map->m * BATCH));
     map->hidden = ARENA_ALLOC(mem, double, (LAYERS * RIDGES * BATCH));
     map->g = ARENA_ALLOC(mem, double, (2 * map->m * BATCH));
-    if (!x || !y || !is_target || !map->state || !map->param || !map->target || !map->hidden ||
-        !map->g)
-        return PLUMB_EMEMORY;
+    return map->x && map->y && map->is_target && map->state && map->param && map->target &&
+                   map->hidden && map->g
+               ? PLUMB_OK
+               : PLUMB_EMEMORY;
+}
+
+// A latent that the maps use: it moves, its partner is no constant, and it is no noise.
+static bool is_used(const kappa_work *work, int64_t i)
+{
+    return work->latent.varies[i] && !work->latent.constant[i] && !work->latent.unpaired[i] &&
+           work->form.unexplained[i] < noise_limit;
+}
+
+// Truth and latents of a row as pairs of the map, each over its largest deviation. With sign -1 the
+// true momenta change sign.
+static void load_pairs(double *truth, double *latent, const shear_map *map, const kappa_work *work,
+                       int64_t row, double sign)
+{
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
+    const kappa_latent *l = &work->latent;
+    const int64_t n = t->form_dims / 2, m = rows->latent_dims / 2;
     double size = 0.0;
     for (int64_t i = 0; i < t->form_dims; i++) size = fmax(size, t->deviation[i]);
-    for (int64_t r = 0; r < all; r++) {
-        double *to = x + r * map->inputs;
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = t->w[r * t->dims + i] / size;
-            to[map->m + i] = sign * t->w[r * t->dims + n + i] / size;
-        }
-        for (int64_t i = 0, k = 2 * map->m; i < rows->latent_dims; i++) {
-            if (l->constant[i]) to[k++] = l->y[r * rows->latent_dims + i];
-            else
-                y[r * 2 * map->m + (i < m ? i : map->m + i - m)] =
-                    l->y[r * rows->latent_dims + i] * l->deviation[i] / l->max_deviation;
-        }
+    for (int64_t i = 0; i < n; i++) {
+        truth[i] = t->w[row * t->dims + i] / size;
+        truth[map->m + i] = sign * t->w[row * t->dims + n + i] / size;
     }
     for (int64_t i = 0; i < rows->latent_dims; i++)
-        is_target[i < m ? i : map->m + i - m] =
-            !l->constant[i] && !l->unpaired[i] && work->form.unexplained[i] < noise_limit ? 1.0
-                                                                                          : 0.0;
-    map->x = x, map->y = y, map->is_target = is_target;
+        if (!l->constant[i])
+            latent[i < m ? i : map->m + i - m] =
+                l->y[row * rows->latent_dims + i] * l->deviation[i] / l->max_deviation;
+}
+
+// x (rows, inputs), y (rows, 2m) and the targets of one direction. Latents that are constant along
+// trajectories are further inputs. Noise is no input of the map from latents.
+static plumb_status shear_map_init(shear_map *map, const kappa_work *work, double sign,
+                                   map_direction direction)
+{
+    plumb_status st = allocate_map(map, work);
+    if (st) return st;
+    const kappa_rows *rows = &work->rows;
+    const kappa_latent *l = &work->latent;
+    const int64_t n = work->truth.form_dims / 2, m = rows->latent_dims / 2, d = 2 * map->m;
+    for (int64_t r = 0; r < rows->rows; r++) {
+        double *x = map->x + r * map->inputs, *y = map->y + r * d;
+        if (direction == TRUTH_TO_LATENTS) load_pairs(x, y, map, work, r, sign);
+        else load_pairs(y, x, map, work, r, sign);
+        for (int64_t i = 0, k = d; i < rows->latent_dims; i++)
+            if (l->constant[i]) x[k++] = l->y[r * rows->latent_dims + i];
+    }
+    for (int64_t i = 0; i < rows->latent_dims; i++) {
+        const int64_t at = i < m ? i : map->m + i - m;
+        const bool used = is_used(work, i);
+        if (direction == TRUTH_TO_LATENTS) map->is_target[at] = used ? 1.0 : 0.0;
+        else
+            for (int64_t r = 0; r < rows->rows && !used; r++) map->x[r * map->inputs + at] = 0.0;
+    }
+    for (int64_t i = 0; direction == LATENTS_TO_TRUTH && i < n; i++)
+        map->is_target[i] = map->is_target[map->m + i] = 1.0;
     return PLUMB_OK;
 }
 
@@ -268,48 +305,116 @@ static plumb_status shear_map_init(shear_map *map, const kappa_work *work, doubl
 static double unexplained_by_free_map(const kappa_work *work)
 {
     const kappa_latent *l = &work->latent;
-    const kappa_pullback_form *f = &work->form;
     double unexplained = 0.0, total = 0.0;
     for (int64_t i = 0; i < work->rows.latent_dims; i++) {
-        if (l->constant[i] || l->unpaired[i] || f->unexplained[i] >= noise_limit) continue;
-        unexplained += f->unexplained[i] * l->deviation[i] * l->deviation[i];
+        if (!is_used(work, i)) continue;
+        unexplained += work->form.unexplained[i] * l->deviation[i] * l->deviation[i];
         total += l->deviation[i] * l->deviation[i];
     }
     return total > 0.0 ? unexplained / total : 0.0;
 }
 
-plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work *work, double sign)
+// ---- score ----
+
+// What one direction leaves of held-out trajectories, and what there is.
+typedef struct heldout_sums {
+    double *missed, *total; // (trajectories)
+    int64_t trajectories;
+} heldout_sums;
+
+static double compute_r2(const heldout_sums *s, const double *times)
+{
+    double missed = 0.0, total = 0.0;
+    for (int64_t k = 0; k < s->trajectories; k++) {
+        const double t = times ? times[k] : 1.0;
+        missed += t * s->missed[k], total += t * s->total[k];
+    }
+    return total > 0.0 ? fmax(1.0 - missed / total, 0.0) : 0.0;
+}
+
+// Adds the errors of rows from .. to-1 to their trajectories.
+static void score_rows(heldout_sums *out, shear_map *map, const kappa_rows *rows, int64_t from,
+                       int64_t to)
+{
+    const int64_t d = 2 * map->m;
+    for (int64_t r = from; r < to; r += BATCH) {
+        const int64_t some = to - r < BATCH ? to - r : BATCH;
+        for (int64_t b = 0; b < some; b++) load_row(map, b, r + b);
+        run_forward(map);
+        compute_error(map, some);
+        for (int64_t b = 0; b < some; b++)
+            for (int64_t i = 0; i < d; i++) {
+                const double y = map->is_target[i] * map->y[(r + b) * d + i];
+                const double error = map->g[i * BATCH + b];
+                out->missed[(r + b) / rows->steps] += error * error;
+                out->total[(r + b) / rows->steps] += y * y;
+            }
+    }
+}
+
+// Trains on one half and scores on the other, both ways round.
+static plumb_status score_direction(heldout_sums *out, const kappa_work *work, double sign,
+                                    map_direction direction)
 {
     enum { STEPS = 3000 };
     const kappa_rows *rows = &work->rows;
-    *r2 = *free_r2 = (double)NAN;
-    // The padding needs true pairs as given, and shears know no angles.
-    for (int64_t i = 0; i < rows->latent_dims; i++)
-        if (work->latent.period[i] > 0.0) return PLUMB_OK;
-    if (!work->truth.is_plain || !(work->latent.max_deviation > 0.0)) return PLUMB_OK;
+    const int64_t first = rows->first_half_rows;
     shear_map map;
-    plumb_status st = shear_map_init(&map, work, sign < 0.0 ? -1.0 : 1.0);
-    double missed = 0.0, total = 0.0;
-    // Train on one half, score on the other, both ways round.
+    *out = (heldout_sums){.missed = ARENA_ALLOC(work->mem, double, rows->trajectories),
+                          .total = ARENA_ALLOC(work->mem, double, rows->trajectories),
+                          .trajectories = rows->trajectories};
+    if (!out->missed || !out->total) return PLUMB_EMEMORY;
+    plumb_status st = shear_map_init(&map, work, sign, direction);
     for (int half = 0; half < 2 && !st; half++) {
-        const int64_t fitted = half ? rows->first_half_rows : 0;
-        const int64_t count = half ? rows->rows - rows->first_half_rows : rows->first_half_rows;
         rng random = rng_at(work->opt->seed, STREAM_SHEARS);
         init_weights(&map, &random);
-        st = train_map(&map, fitted, count, STEPS, &random);
-        const int64_t from = half ? 0 : rows->first_half_rows;
-        const int64_t to = half ? rows->first_half_rows : rows->rows;
-        for (int64_t r = from; r < to && !st; r += BATCH) {
-            const int64_t some = to - r < BATCH ? to - r : BATCH;
-            for (int64_t b = 0; b < some; b++) load_row(&map, b, r + b);
-            run_forward(&map);
-            missed += compute_error(&map, some);
-        }
-        for (int64_t i = from * 2 * map.m; i < to * 2 * map.m && !st; i++)
-            total += map.is_target[i % (2 * map.m)] * map.y[i] * map.y[i];
+        st = train_map(&map, half ? first : 0, half ? rows->rows - first : first, STEPS, &random);
+        if (!st) score_rows(out, &map, rows, half ? 0 : first, half ? first : rows->rows);
     }
-    if (st || !(total > 0.0)) return st;
-    *r2 = fmax(1.0 - missed / total, 0.0);
+    return st;
+}
+
+// Shears need true pairs as given, and know no angles.
+static bool is_possible(const kappa_work *work)
+{
+    for (int64_t i = 0; i < work->rows.latent_dims; i++)
+        if (work->latent.period[i] > 0.0) return false;
+    return work->truth.is_plain && work->latent.max_deviation > 0.0;
+}
+
+plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work *work, double sign)
+{
+    *r2 = *free_r2 = (double)NAN;
+    if (!is_possible(work)) return PLUMB_OK;
+    heldout_sums sums;
+    const plumb_status st = score_direction(&sums, work, sign < 0.0 ? -1.0 : 1.0, TRUTH_TO_LATENTS);
+    if (st) return st;
+    *r2 = compute_r2(&sums, NULL);
     *free_r2 = 1.0 - unexplained_by_free_map(work);
+    return PLUMB_OK;
+}
+
+plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work)
+{
+    if (!is_possible(work)) return PLUMB_OK;
+    heldout_sums sums[2];
+    for (int i = 0; i < 2; i++) {
+        const plumb_status st = score_direction(&sums[i], work, out->c < 0.0 ? -1.0 : 1.0,
+                                                i ? LATENTS_TO_TRUTH : TRUTH_TO_LATENTS);
+        if (st) return st;
+    }
+    out->symplectic_r2 = compute_r2(&sums[0], NULL);
+    out->symplectic = fmin(out->symplectic_r2, compute_r2(&sums[1], NULL));
+    const int64_t trajectories = work->rows.trajectories, resamples = work->opt->resamples;
+    if (!resamples) return PLUMB_OK;
+    double *times = ARENA_ALLOC(work->mem, double, trajectories);
+    double *draws = ARENA_ALLOC(work->mem, double, resamples);
+    if (!times || !draws) return PLUMB_EMEMORY;
+    rng random = rng_at(work->opt->seed, STREAM_SHEARS);
+    for (int64_t i = 0; i < resamples; i++) {
+        rng_resample(times, &random, trajectories);
+        draws[i] = fmin(compute_r2(&sums[0], times), compute_r2(&sums[1], times));
+    }
+    out->symplectic_ci = stats_interval_95(draws, resamples);
     return PLUMB_OK;
 }
