@@ -83,6 +83,11 @@ typedef struct plumb_dataset_simulate_options {
     uint64_t seed; ///< Seed of the items. Default 1.
     int64_t first; ///< Index of the first item, 0 to 2^48 - count. Default 0.
     int threads;   ///< Does not affect the result. Default 0: plumb_system_threads().
+    /// Write closed loops of states: `loops` of them, each of `loop_states` items whose first
+    /// states are equally spaced in the loop's angle. `count` is ignored; the array `loop` (items)
+    /// has the number of the loop. Default 0: no loops.
+    int64_t loops;
+    int64_t loop_states;                      ///< At least 8. Default 0: 64.
     const plumb_world_options *world;         ///< Options of the world. May be NULL. Default NULL.
     const plumb_dataset_write_options *write; ///< May be NULL. Default NULL.
 } plumb_dataset_simulate_options;

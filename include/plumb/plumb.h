@@ -14,6 +14,7 @@
 #include "plumb/forecast.h"
 #include "plumb/kappa.h"
 #include "plumb/loader.h"
+#include "plumb/loops.h"
 #include "plumb/model.h"
 #include "plumb/phase_space.h"
 #include "plumb/record.h"

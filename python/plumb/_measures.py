@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The measures: arrays in, a result out."""
 import ctypes
+import json
 
 import numpy as np
 
@@ -64,6 +65,27 @@ def kappa(latent, truth, *, momenta=None, **options):
     _, text = _measure("kappa", [pointer(views[n]) for n in ("latent", "momenta", "truth")], opt)
     views.pop("momenta")
     return Kappa(text, None, "phase-space", _kept(views))
+
+
+def loops(latent, truth, loop, **options):
+    """Are the latents canonical? By the actions of closed loops of states, without regression.
+
+    latent (items, 2m) and truth (items, 2n), or with an axis of steps of which the first counts; loop (items,) is the number of
+    the loop of each item, as `plumb simulate --loops` writes it. Options: resamples, seed. Gives a dict with loops_cosine, 1
+    if canonical, loops_slope, their intervals and all actions.
+
+    >>> import numpy as np, plumb
+    >>> angle = np.arange(32) * 2 * np.pi / 32
+    >>> truth = np.concatenate([np.stack([r * np.cos(angle), -r * np.sin(angle)], 1) for r in (1, 2)])
+    >>> found = plumb.loops(3 * truth, truth, np.repeat([0, 1], 32))
+    >>> round(found["loops_cosine"], 6), round(found["loops_slope"], 6)
+    (1.0, 9.0)
+    """
+    views = _views(latent=latent, truth=truth, loop=loop)
+    out = new_result("loops")
+    call(lib.plumb_loops_measure, ctypes.byref(out), *[pointer(views[n]) for n in ("latent", "truth", "loop")],
+         ctypes.byref(options_struct("loops_options", options)))
+    return json.loads(record(lib.plumb_loops_record, ctypes.byref(out)))
 
 
 def _phase_space(views, symetric_options):

@@ -36,6 +36,8 @@ STRUCTS = {
         "measured:b verdict:i why:s lag:q kappa:d area_rate:d area_rate_ci:interval volume_rate:d true_area_rate:d "
         "area_change:d area_change_ci:interval energy_change:d energy_change_ci:interval clock:d clock_ci:interval r2:d "
         "r2_clock:d trajectories:q steps:q seconds:d memory:p",
+    "loops":
+        "cosine:d cosine_ci:interval slope:d slope_ci:interval loops:q states:q true_action:d* latent_action:d* memory:p",
     "phase_space_input":
         "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array* energy:array*",
     "phase_space":
@@ -98,7 +100,7 @@ STRUCTS = {
 
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
-DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "phase_space_options",
+DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "loops_options", "phase_space_options",
              "forecast_options", "surprise_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
@@ -238,6 +240,10 @@ i plumb_kappa_measure kappa* array* array* array* kappa_options*
 i plumb_flow_measure flow* flow_input* flow_options*
   plumb_flow_clear flow*
   plumb_flow_record p flow*
+  plumb_loops_options_init loops_options* z
+i plumb_loops_measure loops* array* array* array* loops_options*
+  plumb_loops_clear loops*
+  plumb_loops_record p loops*
   plumb_phase_space_options_init phase_space_options* z
 i plumb_phase_space_fit_momenta p array*
 i plumb_phase_space_measure phase_space* phase_space_input* phase_space_options*

@@ -21,7 +21,7 @@ typedef struct measure_command {
     plumb_kappa_options kappa;
     plumb_flow_options flow;
     bool angle[MAX_ANGLES];
-    bool json;
+    bool loops, json;
 } measure_command;
 
 static const char *const methods[] = {"pr", "mlp", "both", NULL};
@@ -63,6 +63,9 @@ static const cli_option command_options[] = {
      .help = "the map from latents to truth: polynomial regression, a small network, or both"},
     {.name = "published", FROM(phase_space_options, phase_space, "published_only")},
     {.name = "coordinates-only", FROM(phase_space_options, phase_space, "coordinates_only")},
+    {.name = "loops", .kind = OPTION_BOOL, AT(loops),
+     .help = "measure closed loops of states instead (plumb simulate --loops): an array \"loop\" "
+             "(items,) next to latent and truth has the number of the loop of each item"},
     {.name = "resamples", FROM(symetric_options, symetric, "resamples")},
     {.name = "seed", FROM(symetric_options, symetric, "seed")},
     {.name = "threads", FROM(symetric_options, symetric, "threads")},
@@ -570,9 +573,62 @@ static int measure_input(const measure_command *cmd, const measure_arrays *in, c
     return code;
 }
 
+// ---- loops ----
+
+static void fill_loops(plumb_record *record, const void *context)
+{
+    plumb_loops_record(record, context);
+    plumb_record_set_string(record, "version", plumb_version());
+}
+
+static void print_loops(const void *context)
+{
+    const plumb_loops *r = context;
+    table_paragraph("%lld closed loops of %lld states", (long long)r->loops, (long long)r->states);
+    putchar('\n');
+    table_row("cosine", r->cosine, r->cosine_ci, "of latent and true actions; 1: canonical");
+    table_row("slope", r->slope, r->slope_ci, "latent action per true action, the constant c");
+}
+
+static int check_loops(const measure_command *cmd, const plumb_loops *r, require_use *use)
+{
+    // A negative constant, q and p exchanged, is canonical too.
+    const requirement list[] = {{"loops", fabs(r->cosine), 0.99, false}};
+    return use(&cmd_measure, cmd->require, list, sizeof list / sizeof *list);
+}
+
+// --loops: the first step of the arrays of one file.
+static int measure_loops(const measure_command *cmd, int files, char **file)
+{
+    const cli_command *c = &cmd_measure;
+    if (files != 1)
+        return cli_error(c, EXIT_USAGE, "--loops takes one file, with latent, truth and loop");
+    int code = check_loops(cmd, &(plumb_loops){0}, require_parse);
+    if (code != EXIT_DONE) return code;
+    plumb_file *opened = NULL;
+    plumb_array latent, truth, loop;
+    plumb_loops result = {0};
+    plumb_loops_options opt = plumb_loops_defaults();
+    opt.resamples = cmd->symetric.resamples, opt.seed = cmd->symetric.seed;
+    plumb_status st = plumb_file_open(&opened, file[0]);
+    if (!st) st = plumb_file_read_array(&latent, opened, "latent");
+    // The minimal canonical coordinates, if the file has them.
+    const bool canonical = !st && plumb_file_has_array(opened, "canonical");
+    if (!st) st = plumb_file_read_array(&truth, opened, canonical ? "canonical" : "truth");
+    if (!st) st = plumb_file_read_array(&loop, opened, "loop");
+    if (!st) st = plumb_loops_measure(&result, &latent, &truth, &loop, &opt);
+    plumb_file_close(opened);
+    if (st) return cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error());
+    code = cli_print(c, cmd->json, fill_loops, print_loops, &result);
+    if (code == EXIT_DONE) code = check_loops(cmd, &result, require_check);
+    plumb_loops_clear(&result);
+    return code;
+}
+
 static int run(void *given, int files, char **file)
 {
     measure_command *cmd = given;
+    if (cmd->loops) return measure_loops(cmd, files, file);
     share_options(cmd);
     int code = check_requirements(cmd, &(plumb_phase_space){0}, require_parse);
     if (code == EXIT_DONE) code = parse_angles(cmd);

@@ -27,6 +27,8 @@ static const cli_option command_options[] = {
     {.name = "steps", FROM(dataset_simulate_options, simulate, "steps"), .value = "T"},
     {.name = "seed", FROM(dataset_simulate_options, simulate, "seed"), .value = "S"},
     {.name = "first", FROM(dataset_simulate_options, simulate, "first"), .value = "I"},
+    {.name = "loops", FROM(dataset_simulate_options, simulate, "loops"), .value = "K"},
+    {.name = "loop-states", FROM(dataset_simulate_options, simulate, "loop_states"), .value = "S"},
     {.name = "threads", FROM(dataset_simulate_options, simulate, "threads")},
     {.name = "dt", .group = "world", FROM(world_options, world, "dt"), .value = "X"},
     {.name = "stride", FROM(world_options, world, "stride"), .value = "K"},
@@ -109,6 +111,8 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE, "%s is for training only; simulate its probes", info->name);
     if (is_misused(cmd, world)) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
 
+    if (cmd->simulate.loops && !cmd->simulate.loop_states) cmd->simulate.loop_states = 64;
+    if (cmd->simulate.loops) cmd->simulate.count = cmd->simulate.loops * cmd->simulate.loop_states;
     // The library checks the remaining options before it writes anything.
     const double started = progress_clock();
     signals_begin();

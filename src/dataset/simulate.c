@@ -13,9 +13,12 @@
 #include "dataset/item_pipeline.h"
 #include "dataset/options.h"
 #include "plumb/dataset.h"
+#include "worlds/loop.h"
 
 enum {
     DEFAULT_STEPS = 256,
+    DEFAULT_LOOP_STATES = 64,
+    MIN_LOOP_STATES = 8,
     TRAJECTORIES_PER_THREAD = 4, // items in flight
     ROOMS_PER_THREAD = 16,       // more, because the time per item varies more
     MAX_IN_FLIGHT_BYTES = 1 << 26,
@@ -29,6 +32,7 @@ static const size_t no_member = SIZE_MAX;
 typedef struct simulated_item {
     plumb_world_item arrays;
     int64_t *integers; // parameters that are integers, converted
+    int64_t loop;      // its number
 } simulated_item;
 
 typedef struct simulate_job {
@@ -37,7 +41,10 @@ typedef struct simulate_job {
     plumb_world_options options;
     int64_t steps, first;
     uint64_t seed;
-    double dt; // time between frames
+    int64_t loop_states; // trajectories of each loop; 0: no loops
+    world_loop *loops;
+    int64_t loop_field; // index of the field "loop"
+    double dt;          // time between frames
     char concept_name[CONCEPT_LETTERS];
     size_t member[ITEM_PIPELINE_MAX_FIELDS]; // offset of each field in plumb_world_item
     int64_t first_parameter;                 // index of the field of the first parameter
@@ -80,6 +87,8 @@ static plumb_status list_trajectory_fields(simulate_job *job, bool published)
               (int64_t[]){t, 2 * info->canonical_n});
     add_field(job, "energy", MEMBER(energy), PLUMB_FLOAT64, 1, &t);
     add_field(job, "time", MEMBER(time), PLUMB_FLOAT64, 1, &t);
+    job->loop_field = job->pipeline.field_count;
+    if (job->loop_states) add_field(job, "loop", no_member, PLUMB_INT64, 0, NULL);
     job->first_parameter = job->pipeline.field_count;
     for (int64_t i = 0; i < info->parameter_count; i++) {
         const plumb_world_parameter *parameter = &info->parameters[i];
@@ -157,22 +166,59 @@ static plumb_status bind_items(simulate_job *job)
         }
         if (job->info->kind == PLUMB_WORLD_PROBE) data[job->concept_field] = job->concept_name;
         if (job->info->kind != PLUMB_WORLD_TRAJECTORY) continue;
+        if (job->loop_states) data[job->loop_field] = &item->loop;
         const plumb_status st = bind_parameters(job, item, data);
         if (st) return st;
     }
     return PLUMB_OK;
 }
 
+// A trajectory that starts on a loop.
+static plumb_status make_loop_item(simulated_item *item, const simulate_job *job, int64_t number)
+{
+    item->loop = number / job->loop_states;
+    const world_loop *loop = &job->loops[item->loop];
+    arena mem = {0};
+    double *state = ARENA_ALLOC(&mem, double, (2 * job->info->n));
+    plumb_status st = state ? PLUMB_OK : PLUMB_EMEMORY;
+    if (!st) {
+        world_loop_state(state, loop, job->world, number % job->loop_states, job->loop_states);
+        st = plumb_world_simulate_from(&item->arrays, job->world, state, loop->parameters,
+                                       job->steps, &job->options);
+    }
+    item->loop += job->first;
+    arena_clear(&mem);
+    return st;
+}
+
 // Called on any thread.
 static plumb_status make_item(void *context, int64_t place, int64_t number)
 {
     const simulate_job *job = context;
-    const simulated_item *item = &job->items[place];
-    const plumb_status st = plumb_world_simulate(&item->arrays, job->world, job->seed,
-                                                 job->first + number, job->steps, &job->options);
+    simulated_item *item = &job->items[place];
+    const plumb_status st =
+        job->loop_states ? make_loop_item(item, job, number)
+                         : plumb_world_simulate(&item->arrays, job->world, job->seed,
+                                                job->first + number, job->steps, &job->options);
     const int64_t total = job->info->parameter_total;
     for (int64_t i = 0; i < total && !st; i++)
         item->integers[i] = (int64_t)item->arrays.parameters[i];
+    return st;
+}
+
+static plumb_status make_loops(simulate_job *job, int64_t loops)
+{
+    if (job->info->kind != PLUMB_WORLD_TRAJECTORY)
+        return fail(PLUMB_EVALUE, "%s has no states, so it has no loops of states",
+                    job->info->name);
+    job->loops = ARENA_ALLOC(&job->pipeline.mem, world_loop, loops);
+    if (!job->loops) return PLUMB_EMEMORY;
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; i < loops && !st; i++) {
+        st = world_loop_make(&job->loops[i], &job->pipeline.mem, job->world, job->seed,
+                             job->first + i, job->loop_states);
+        if (!st) st = status_check_stop();
+    }
     return st;
 }
 
@@ -246,12 +292,24 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
     if (!job.options.image) job.options.image = job.info->height;
     const int threads = resolved.threads ? resolved.threads : parallel_threads();
 
+    if (resolved.loops) {
+        if (!resolved.loop_states) resolved.loop_states = DEFAULT_LOOP_STATES;
+        if (resolved.loop_states < MIN_LOOP_STATES)
+            return fail(PLUMB_EVALUE, "loop_states is %lld; it must be %d or more",
+                        (long long)resolved.loop_states, MIN_LOOP_STATES);
+        resolved.count = resolved.loops * resolved.loop_states;
+        job.loop_states = resolved.loop_states;
+    }
     st = check_job(&job, resolved.count);
     if (!st) st = try_first_item(&job);
+    if (!st && job.loop_states) st = make_loops(&job, resolved.loops);
     if (!st && job.info->kind == PLUMB_WORLD_TRAJECTORY)
         st = list_trajectory_fields(&job, write.published);
     else if (!st) list_room_fields(&job);
-    if (st) return st;
+    if (st) {
+        arena_clear(&job.pipeline.mem);
+        return st;
+    }
     // Fields first, then the file, then the memory of the items, then the loop.
     item_pipeline_add_origin(&job.pipeline, job.info->name, job.info->upright, job.seed, job.first,
                              job.dt);

@@ -439,3 +439,23 @@ def test_items_have_the_sums_of_kappa(tmp_path):
     dot, form, true = (sum(item[key] for item in items) for key in ("form_dot", "form_norm2", "true_norm2"))
     assert abs(dot / true - 4) < 1e-6 and abs(found["form"]["c"] - 4) < 1e-6 and abs(dot**2 / form / true - found["kappa"]) < 1e-6
     assert {item["trajectory"] for item in items} == set(range(30))
+
+
+def test_loops_are_measured_without_a_fit(tmp_path):
+    Program("simulate").run("double-pendulum", "--loops", 12, "--loop-states", 32, "--steps", 2, "--out", tmp_path / "l.npz")
+    data = np.load(tmp_path / "l.npz")
+    assert data["loop"].tolist() == np.repeat(np.arange(12), 32).tolist() and data["state"].shape == (384, 2, 4)
+    state = data["state"]
+    bent = np.concatenate([state[..., :2], state[..., 2:] + np.sin(state[..., :2])], 2) * [2, 2, 1, 1]
+    swapped = state[..., [0, 1, 3, 2]]
+    for name, latent in (("right", bent), ("wrong", swapped)):
+        np.savez(tmp_path / f"{name}.npz", latent=latent, truth=state, loop=data["loop"])
+    right, wrong = answer(tmp_path / "right.npz", "--loops"), answer(tmp_path / "wrong.npz", "--loops")
+    assert abs(right["loops_cosine"] - 1) < 1e-9 and abs(right["loops_slope"] - 2) < 1e-9 and right["loops"] == 12
+    assert abs(wrong["loops_cosine"]) < 0.9
+    run(tmp_path / "right.npz", "--loops", "--require", "loops")
+    run(tmp_path / "wrong.npz", "--loops", "--require", "loops", code=3)
+    np.savez(tmp_path / "none.npz", latent=state, truth=state)
+    refused("loop", tmp_path / "none.npz", "--loops")
+    refused("takes one file", "--loops", code=2)
+    Program("simulate").refused("has no loops", "rooms/freeform", "--loops", 2, "--out", tmp_path / "r.npz")

@@ -21,6 +21,7 @@ ALLOWED = {
     "measures/symetric": {"base", "math", "measures/fit"},
     "measures/kappa": {"base", "math", "measures/fit"},
     "measures/flow": {"base", "math", "measures/fit", "measures/kappa"},
+    "measures/loops": {"base", "math"},
     "measures/phase_space": {"base", "measures/symetric", "measures/kappa", "measures/flow"},
     "measures/forecast": {"base", "math"},
     "measures/surprise": {"base", "math"},
@@ -40,7 +41,7 @@ ALLOWED = {
     "report": {"base", "io", "plot", "plumb/world.h", "plumb/dataset.h", "plumb/kappa.h", "plumb/phase_space.h",
                "plumb/surprise.h", "measures/rank_correlation.h", "plumb/evaluation.h", "plumb/rollout.h"},
     # The list of all options.
-    "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/flow", "measures/phase_space",
+    "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/flow", "measures/loops", "measures/phase_space",
                "measures/forecast", "measures/surprise", "distributed", "train", "evaluate", "sweep", "report"},
     "cli": {"plumb/*", "base/option.h", "base/spelling.h"},
     "python": {"plumb/*"},
@@ -50,7 +51,7 @@ ALLOWED = {
 PUBLIC = {
     "status": "base", "array": "base", "record": "base", "file": "io", "world": "worlds",
     "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa",
-    "flow": "measures/flow",
+    "flow": "measures/flow", "loops": "measures/loops",
     "phase_space": "measures/phase_space", "forecast": "measures/forecast", "surprise": "measures/surprise",
     "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate",
     "sweep": "sweep", "report": "report", "system": "system", "distributed": "distributed", "plumb": "cli",
