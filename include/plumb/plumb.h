@@ -16,6 +16,7 @@
 #include "plumb/loader.h"
 #include "plumb/model.h"
 #include "plumb/phase_space.h"
+#include "plumb/probe.h"
 #include "plumb/record.h"
 #include "plumb/report.h"
 #include "plumb/rollout.h"

@@ -70,6 +70,14 @@ class Forecast(Result):
     errors: NDArray[np.float64]
     errors_backward: NDArray[np.float64]
 
+class Probe(Result):
+    r2: float
+    r2_nonlinear: Optional[float]
+    targets: List[Dict[str, Any]]
+    groups: List[Dict[str, Any]]
+    fold: List[int]
+    def target(self, name: str) -> Dict[str, Any]: ...
+
 class Surprise(Result):
     scorers: Dict[str, Dict[str, Any]]
     concepts: Optional[List[Dict[str, Any]]]
@@ -163,6 +171,10 @@ def symetric(latent: ArrayLike, truth: ArrayLike, variance: Optional[ArrayLike] 
 def kappa(latent: ArrayLike, truth: ArrayLike, *, momenta: Optional[ArrayLike] = None, **options: Any) -> Kappa: ...
 def forecast(truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLike] = None, *,
              states: Optional[ArrayLike] = None, **options: Any) -> Forecast: ...
+def probe(latent: Union[ArrayLike, Sequence[ArrayLike]], targets: Union[ArrayLike, Mapping[str, Any]], *,
+          frames: Optional[ArrayLike] = None, action: Optional[ArrayLike] = None, lengths: Optional[ArrayLike] = None,
+          ood: Union[None, str, ArrayLike] = None, angles: Sequence[str] = (),
+          columns: Optional[Mapping[str, Sequence[str]]] = None, **options: Any) -> Probe: ...
 def surprise(surprise: Optional[ArrayLike] = None, *, truth: Optional[ArrayLike] = None,
              prediction: Optional[ArrayLike] = None, feature: Optional[ArrayLike] = None,
              observation: Optional[ArrayLike] = None, surprise_voe: Optional[ArrayLike] = None,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
 from ._native import SCORERS, ShapeError, call, lib, new_result, record, types
-from ._results import Forecast, Kappa, Surprise, Symetric
+from ._results import Forecast, Kappa, Probe, Surprise, Symetric
 
 
 def _views(optional=(), **given):
@@ -148,6 +148,77 @@ def forecast(truth, prediction, backward=None, *, states=None, **options):
     kept.pop("backward", None)
     kept.pop("states", None)
     return Forecast(text, arrays, "film", kept)
+
+
+def _padded(value, name):
+    """Arrays as they are; a list of arrays of different lengths as one array with NaN after the end of each."""
+    if not isinstance(value, (list, tuple)) or not value or isinstance(value[0], (int, float)):
+        return to_numpy(value, name)
+    rows = [to_numpy(one, name) for one in value]
+    if len({one.shape for one in rows}) == 1:
+        return np.stack(rows)
+    if len({one.shape[1:] for one in rows}) > 1:
+        raise ShapeError(f"{name}: its arrays differ in more than their first axis")
+    out = np.full((len(rows), max(map(len, rows))) + rows[0].shape[1:], np.nan)
+    for i, one in enumerate(rows):
+        out[i, :len(one)] = one
+    return out
+
+
+def _probe_target(name, value, columns, angles):
+    """One plumb_probe_target, and what it must keep alive."""
+    one = view(_padded(value, name))
+    target = types["probe_target"](name=name.encode(), array=ctypes.pointer(one))
+    known = columns.get(name)
+    width = one.shape[one.ndim - 1] if one.ndim > 1 else 1
+    names = list(known) if known else [f"{name}[{k}]" for k in range(width)]
+    if known:
+        if len(names) != width:
+            raise ValueError(f"columns of {name} are {len(names)}, wanted {width}")
+        target.columns = (ctypes.c_char_p * width)(*[str(word).encode() for word in names])
+    flags = [name in angles or word in angles for word in names]
+    target.angles = (ctypes.c_bool * width)(*flags)
+    return target, one, [name, *names]
+
+
+def probe(latent, targets, *, frames=None, action=None, lengths=None, ood=None, angles=(), columns=None, **options):
+    """What of the physics is in these latents? Linear and non-linear readouts, tested on other trajectories.
+
+    latent (trajectories, steps, d), any d; trajectories that end early have NaN after their end, or are a list of arrays.
+    targets is a dict of arrays, or one array, which is then called "truth": (trajectories, steps, k) or (trajectories, steps),
+    a value per step; (trajectories, k) or (trajectories,), a value per trajectory. angles names targets in radians, "truth"
+    or "truth[0]"; columns gives names, {"truth": ["q", "p"]}. frames (trajectories, steps, height, width, channels) and
+    action (trajectories, steps, a) are for controls. ood, a name or an array: fit to its low half, test on its high half.
+    Options are those of plumb_probe_options: folds=5, shuffles=5, nonlinear=False ...
+
+    >>> import numpy as np, plumb
+    >>> state = plumb.world("mass-spring").batch(40, seed=1).state
+    >>> result = plumb.probe(state @ [[1.0, 2.0, 0.5], [0.5, -1.0, 3.0]], state, columns={"truth": ["q", "p"]})
+    >>> [(one["name"], round(one["linear"]["r2"], 6), one["found"]) for one in result.targets]
+    [('q', 1.0, 'linear'), ('p', 1.0, 'linear')]
+    """
+    targets = targets if isinstance(targets, dict) else {"truth": targets}
+    if not targets:
+        raise ValueError("targets is empty, wanted at least one array")
+    made = [_probe_target(str(name), value, columns or {}, angles) for name, value in targets.items()]
+    known = {word for _, _, words in made for word in words}
+    for word in angles:
+        if word not in known:
+            raise ValueError(f"angles has {word!r}, wanted some of {', '.join(sorted(known))}")
+    if isinstance(ood, str):
+        if ood not in targets:
+            raise ValueError(f"ood is {ood!r}, wanted an array or one of {', '.join(targets)}")
+        ood = targets[ood]
+    views = {"latent": view(_padded(latent, "latent"))}
+    for name, value in (("lengths", lengths), ("frames", frames), ("action", action), ("ood", ood)):
+        views[name] = None if value is None else view(_padded(value, name))
+    listed = (types["probe_target"] * len(made))(*[target for target, _, _ in made])
+    given = types["probe_input"](size=ctypes.sizeof(types["probe_input"]), targets=listed, target_count=len(made))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    _, text = _measure("probe", [ctypes.byref(given)], options_struct("probe_options", options))
+    return Probe(text)
 
 
 def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,

@@ -54,6 +54,17 @@ STRUCTS = {
         "forward:forecast_direction backward:forecast_direction vpt:d vpt_relative:d vpt_ci:interval "
         "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q lyapunov:lyapunov seconds:d "
         "input_hash:B33 memory:p vpt_mean:d vpt_median:d vpt_above_still:d mean_frame:forecast_still last_frame:forecast_still",
+    "probe_target": "name:s array:array* columns:s* angles:b*",
+    "probe_input":
+        "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array*",
+    "probe_score":
+        "r2:d r2_ci:interval r:d r_ci:interval nmse:d nmse_ci:interval penalty:d",
+    "probe_line":
+        "name:s group:s angle:b constant:b linear:probe_score nonlinear:probe_score found:i shuffled:d shuffled_max:d "
+        "nonlinear_shuffled:d nonlinear_shuffled_max:d fractions:d3 past:d projection:d pixels:d action:d ood:probe_score",
+    "probe":
+        "r2:d r2_nonlinear:d line:probe_line* count:q group:probe_line* group_count:q trajectories:q steps:q dims:q rows:q "
+        "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q*",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
         "surprise_naive:array* concepts:array*",
@@ -99,7 +110,7 @@ STRUCTS = {
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "phase_space_options",
-             "forecast_options", "surprise_options", "evaluation_options", "rollout_options", "report_options")
+             "forecast_options", "surprise_options", "probe_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -247,6 +258,10 @@ i plumb_phase_space_measure phase_space* phase_space_input* phase_space_options*
 i plumb_forecast_measure forecast* array* array* array* array* forecast_options*
   plumb_forecast_clear forecast*
   plumb_forecast_record p forecast* forecast_options*
+  plumb_probe_options_init probe_options* z
+i plumb_probe_measure probe* probe_input* probe_options*
+  plumb_probe_clear probe*
+  plumb_probe_record p probe* probe_options*
   plumb_surprise_options_init surprise_options* z
 i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_clear surprise*

@@ -9,6 +9,7 @@
 #include "measures/forecast/options.h"
 #include "measures/kappa/options.h"
 #include "measures/phase_space/options.h"
+#include "measures/probe/options.h"
 #include "measures/surprise/options.h"
 #include "measures/symetric/options.h"
 #include "plumb/system.h"
@@ -23,7 +24,8 @@ static const option_table *const tables[] = {
     &flow_option_table,       &phase_space_option_table,     &forecast_option_table,
     &surprise_option_table,   &surprise_losses_option_table, &training_option_table,
     &evaluation_option_table, &rollout_option_table,         &audit_option_table,
-    &sweep_option_table,      &report_option_table,          &item_figure_option_table};
+    &sweep_option_table,      &report_option_table,          &item_figure_option_table,
+    &probe_option_table};
 
 bool plumb_option_info_at(plumb_option_info *info, const char *name, int64_t index)
 {

@@ -241,3 +241,52 @@ def test_threads_get_messages_of_their_own():
     for thread in threads:
         thread.join()
     assert len(messages) == 8 and all(str(shape[2]) in text for shape, text in messages)
+
+
+# ---- probe ----
+
+LATENT = TRUTH @ rng.normal(size=(2, 7)) + 0.1 * rng.standard_normal((40, 60, 7))
+ENERGY = (TRUTH ** 2).sum(-1) / 2
+
+
+def near(a, b):
+    """Equal but for the last digits of products, which depend on who loaded OpenBLAS, and seconds."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(near(a[k], b[k]) for k in a if k != "seconds")
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(near, a, b))
+    return abs(a - b) < 1e-7 if isinstance(a, float) and isinstance(b, (int, float)) else a == b
+
+
+def test_a_probe_is_the_programs(program):
+    result = plumb.probe(LATENT, {"truth": TRUTH, "energy": ENERGY}, ood="energy")
+    assert near(result.to_dict(), program("probe", "--ood", "energy", latent=LATENT, truth=TRUTH, energy=ENERGY))
+    assert result.target("truth")["linear"]["r2"] > 0.9 and "truth[0]" in repr(result)
+    with pytest.raises(KeyError):
+        result.target("mass")
+
+
+def test_a_probe_names_columns_and_angles():
+    angle = np.arctan2(q, p)
+    result = plumb.probe(LATENT, np.stack([q, angle], -1), columns={"truth": ["q", "phi"]}, angles=["phi"], controls=False)
+    assert [(one["name"], one["angle"]) for one in result.targets] == [("q", False), ("phi", True)]
+    assert result.target("phi")["linear"]["r2"] > 0.8
+    for wrong in ({"angles": ["x"]}, {"columns": {"truth": ["q"]}}, {"ood": "x"}):
+        with pytest.raises(ValueError):
+            plumb.probe(LATENT, TRUTH, **wrong)
+
+
+def test_a_probe_takes_trajectories_of_different_lengths():
+    lengths = rng.integers(20, 60, 40)
+    as_list = plumb.probe([x[:n] for x, n in zip(LATENT, lengths)], [x[:n] for x, n in zip(TRUTH, lengths)], controls=False)
+    named = plumb.probe(LATENT, TRUTH, lengths=lengths, controls=False)
+    assert as_list.rows == named.rows == lengths.sum() and near(as_list.targets, named.targets)
+
+
+def test_what_a_probe_refuses():
+    with pytest.raises(plumb.ShapeError, match="truth has shape"):
+        plumb.probe(LATENT, TRUTH[:, :50])
+    with pytest.raises(plumb.RangeError, match="3 trajectories"):
+        plumb.probe(LATENT[:3], TRUTH[:3])
+    with pytest.raises(ValueError, match="empty"):
+        plumb.probe(LATENT, {})
