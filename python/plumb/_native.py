@@ -97,6 +97,7 @@ STRUCTS = {
     "world_item":
         "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p mask:p camera:p objects:p cut:p "
         "event_counts:p",
+    "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256",
     "evaluation_errors": "clips:q model:d baselines:d3",
@@ -275,6 +276,9 @@ world_info* plumb_world_get_info p
 i plumb_world_check_options p q world_options*
 i plumb_world_simulate world_item* p Q q q world_options*
 i plumb_world_simulate_from world_item* p p p q world_options*
+q plumb_world_quantity_count p
+b plumb_world_quantity_at world_quantity* p q
+i plumb_world_quantity_compute p p q p q p
   plumb_loader_options_init loader_options* z
 i plumb_loader_open p* p loader_options*
 i plumb_loader_next loader_batch* p

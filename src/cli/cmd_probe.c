@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/command.h"
+#include "cli/cmd_probe_world.h"
 
 enum { MAX_TARGETS = 64, MAX_FILES = 72, MAX_COLUMNS = 4096 };
 
 typedef struct probe_command {
     option_list targets, angles;
-    const char *latent, *frames, *ood, *require;
+    const char *latent, *frames, *ood, *require, *world;
     bool linear_only, no_controls, json;
     plumb_probe_options opt;
 } probe_command;
@@ -31,6 +31,10 @@ static const cli_option command_options[] = {
      .help = "the latents, if they are in another file or have another name"},
     {.name = "frames", .kind = OPTION_STRING, AT(frames), .value = "F",
      .help = "the frames that the model saw, if they are in another file"},
+    {.name = "world", .kind = OPTION_STRING, AT(world), .value = "NAME",
+     .complete = CLI_COMPLETE_WORLDS,
+     .help = "the true states are those of this world: read out velocities, forces, energy, "
+             "constants and, of two bodies, the elements of their orbit too"},
     {.name = "ood", .kind = OPTION_STRING, AT(ood), .value = "NAME",
      .help = "fit to the half of the trajectories in which this target is low, test on the other"},
     {.name = "folds", FROM(probe_options, opt, "folds"), .group = "readout"},
@@ -76,12 +80,14 @@ typedef struct probe_arrays {
     bool angle[MAX_COLUMNS]; // of all targets
     int columns;
     double *ood_values;
+    probe_world world;
 } probe_arrays;
 
 static void close_arrays(probe_arrays *in)
 {
     for (int i = 0; i < in->files; i++) plumb_file_close(in->file[i]);
     free(in->ood_values);
+    probe_world_free(&in->world);
 }
 
 // Arrays of files that plumb knows and that are not targets.
@@ -122,6 +128,40 @@ static int add_target(probe_arrays *in, const char *name)
         (plumb_probe_target){.name = name, .array = array, .angles = in->angle + in->columns};
     in->columns += (int)columns;
     return EXIT_DONE;
+}
+
+static bool has_target(const probe_arrays *in, const char *name)
+{
+    for (int i = 0; i < in->targets; i++)
+        if (!strcmp(in->target[i].name, name)) return true;
+    return false;
+}
+
+// Adds what the world of --world supplies, and the names and angles of its states. Arrays of the
+// file with the same names count.
+static int add_world(probe_arrays *in, const char *world)
+{
+    plumb_array truth;
+    const char *name = plumb_file_has_array(in->file[0], "truth") ? "truth" : "state";
+    if (plumb_file_read_array(&truth, in->file[0], name)) return cli_last_error(&cmd_probe);
+    int code = probe_world_read(&in->world, world, &truth, in->file[0]);
+    const plumb_world_info *info = in->world.info;
+    for (int i = 0; code == EXIT_DONE && i < in->targets; i++) {
+        if (strcmp(in->target[i].name, name)) continue;
+        in->target[i].columns = info->state_names;
+        // Where the state is the canonical one, its angles are known.
+        bool *flags = in->angle + (in->target[i].angles - in->angle);
+        for (int64_t k = 0; info->n == info->canonical_n && k < info->n; k++)
+            flags[k] = info->angles[k];
+    }
+    for (int i = 0; code == EXIT_DONE && i < in->world.count; i++) {
+        if (has_target(in, in->world.name[i]) || in->targets == MAX_TARGETS) continue;
+        in->array[in->targets] = in->world.array[i];
+        in->target[in->targets].columns = NULL;
+        code = add_target(in, in->world.name[i]);
+        in->target[in->targets - 1].columns = in->world.columns[i];
+    }
+    return code;
 }
 
 // Reads the target of one --target.
@@ -177,8 +217,15 @@ static bool find_column(const probe_arrays *in, const char *name, int *target, i
     if (end && strcmp(end, "]")) return false;
     for (*target = 0; *target < in->targets; ++*target) {
         const char *known = in->target[*target].name;
-        if (strlen(known) != length || strncmp(known, name, length)) continue;
-        return *column >= 0 && *column < count_columns(in->target[*target].array, &in->latent);
+        const int64_t columns = count_columns(in->target[*target].array, &in->latent);
+        if (strlen(known) == length && !strncmp(known, name, length))
+            return *column >= 0 && *column < columns;
+        // "eccentricity" is a column of "orbit".
+        for (int64_t k = 0; in->target[*target].columns && k < columns; k++) {
+            if (strcmp(in->target[*target].columns[k], name)) continue;
+            *column = k;
+            return true;
+        }
     }
     return false;
 }
@@ -195,7 +242,7 @@ static int mark_angles(probe_arrays *in, const option_list *angles)
         bool *flags = in->angle + (in->target[target].angles - in->angle);
         const int64_t all = count_columns(in->target[target].array, &in->latent);
         for (int64_t k = 0; k < all; k++)
-            if (k == column || !strchr(angles->item[i], '[')) flags[k] = true;
+            if (k == column || has_target(in, angles->item[i])) flags[k] = true;
     }
     return EXIT_DONE;
 }
@@ -209,7 +256,7 @@ static int read_ood(probe_arrays *in, const char *name)
         return cli_error(&cmd_probe, EXIT_USAGE, "--ood: there is no target \"%s\"", name);
     const plumb_array *array = in->target[target].array;
     const int64_t columns = count_columns(array, &in->latent);
-    if (columns > 1 && !strchr(name, '['))
+    if (columns > 1 && has_target(in, name))
         return cli_error(&cmd_probe, EXIT_USAGE, "--ood: %s has %lld columns; name one, as %s[0]",
                          name, (long long)columns, name);
     const int64_t rows = plumb_array_count(array) / columns;
@@ -265,6 +312,7 @@ static int read_input(probe_arrays *in, const probe_command *cmd, const char *pa
     if (code == EXIT_DONE && !cmd->targets.count) code = read_all_targets(in, path);
     for (int i = 0; code == EXIT_DONE && i < cmd->targets.count; i++)
         code = read_target(in, cmd->targets.item[i]);
+    if (code == EXIT_DONE && cmd->world) code = add_world(in, cmd->world);
     if (code == EXIT_DONE) code = mark_angles(in, &cmd->angles);
     if (code == EXIT_DONE && cmd->ood) code = read_ood(in, cmd->ood);
     return code;
@@ -355,11 +403,13 @@ static void print_control_table(const plumb_probe *result)
     table_paragraph(
         "shuffled, highest: targets of other trajectories, mean and largest. past: a random "
         "projection of earlier latents. projected, pixels: a random projection of the frame, and "
-        "the frame itself. 1/8 to all: with a part of the trajectories to fit to (%lld, %lld, %lld "
-        "and %lld). ood: fitted to the low half, tested on the high half. A probe says something "
-        "about a model only where it is above these.",
-        (long long)result->fitted[0], (long long)result->fitted[1], (long long)result->fitted[2],
-        (long long)result->fitted[3]);
+        "the frame itself. 1/8 to all: with a part of the trajectories to fit to. ood: fitted to "
+        "the low half, tested on the high half. A probe says something about a model only where it "
+        "is above these.");
+    if (result->fitted[0])
+        table_paragraph("Trajectories fitted to: %lld, %lld, %lld and %lld.",
+                        (long long)result->fitted[0], (long long)result->fitted[1],
+                        (long long)result->fitted[2], (long long)result->fitted[3]);
 }
 
 // The text output.
@@ -443,7 +493,7 @@ static int run(void *given, int files, char **file)
 const cli_command cmd_probe = {
     .name = "probe",
     .summary = "linear and non-linear probes: what of the physics is in latents",
-    .usage = "F.npz [--target NAME ...] [--ood NAME] [options]",
+    .usage = "F.npz [--target NAME ...] [--world NAME] [--ood NAME] [options]",
     .text =
         "Asks what of the physics is in latents of any size. F.npz has an array \"latent\" "
         "(trajectories, steps, d) and targets: \"truth\", \"energy\" or any other name, a value "

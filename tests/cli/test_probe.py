@@ -256,6 +256,58 @@ def test_requirements(data):
     refused("r3", data.file, "--require", "r3", code=2)
 
 
+# ---- targets of a world ----
+
+@pytest.fixture(scope="module")
+def orbits(shared):
+    """Two bodies, and latents that are their states or the elements of their orbits."""
+    Program("simulate").run("two-body+c", "--count", "60", "--steps", "20", "--out", shared / "orbits.npz")
+    return np.load(shared / "orbits.npz")
+
+
+def test_a_world_supplies_targets(data, orbits):
+    rng = np.random.default_rng(1)
+    latent = np.concatenate([orbits["state"], orbits["derivative"][..., 4:]], -1) @ rng.normal(size=(12, 16))
+    constants = {name: orbits[name] for name in ("m", "g", "offset", "color_index")}
+    newton = data.save("newton.npz", latent=latent, truth=orbits["state"], **constants)
+    record = answer(newton, "--world", "two-body+c", "--linear-only", "--no-controls", "--target", "truth")
+    names = [one["name"] for one in record["targets"]]
+    assert names[:4] == ["x1", "y1", "x2", "y2"] and names[-3:] == ["m[0]", "m[1]", "g"]
+    assert {one["group"] for one in record["targets"]} == {"truth", "velocity", "force", "energy", "orbit", "m", "g"}
+    assert line(record, "force")["linear"]["r2"] > 0.999 > 0.9 > line(record, "orbit")["linear"]["r2"]
+    # The energy is that of the file, bit by bit of R2.
+    beside = answer(data.save("energy.npz", latent=latent, energy=orbits["energy"]), "--linear-only", "--no-controls")
+    assert abs(line(record, "energy")["linear"]["r2"] - line(beside, "energy")["linear"]["r2"]) < 1e-9
+    ood = answer(newton, "--world", "two-body+c", "--linear-only", "--no-controls", "--target", "truth", "--ood", "eccentricity")
+    assert ood["ood_tested"] == 30 and 0 < ood["ood_limit"] < 1
+
+
+def test_constants_of_a_rollout_are_taken(data, orbits):
+    constants = np.concatenate([orbits["m"], orbits["g"][:, None], orbits["offset"], orbits["color_index"]], -1)
+    one = answer(data.save("a.npz", latent=orbits["state"], truth=orbits["state"], parameters=constants), "--target", "truth",
+                 "--world", "two-body+c", "--linear-only", "--no-controls")
+    other = answer(data.save("b.npz", latent=orbits["state"], truth=orbits["state"], m=orbits["m"], g=orbits["g"],
+                             offset=orbits["offset"], color_index=orbits["color_index"]), "--target", "truth",
+                   "--world", "two-body+c", "--linear-only", "--no-controls")
+    assert one["targets"] == other["targets"]
+
+
+def test_angles_of_a_world_are_known(data):
+    Program("simulate").run("pendulum", "--count", "20", "--steps", "20", "--out", data.folder / "pendulum.npz")
+    state = np.load(data.folder / "pendulum.npz")["state"]
+    record = answer(data.save("a.npz", latent=state, truth=state), "--world", "pendulum", "--linear-only", "--no-controls")
+    assert [one["angle"] for one in record["targets"] if one["group"] == "truth"] == [True, False]
+
+
+def test_a_world_that_does_not_fit_is_refused(data, orbits):
+    refused("no world", data.file, "--world", "moon", code=2)
+    refused("states of pendulum are (trajectories, steps, 2)", data.save("a.npz", latent=orbits["state"], truth=orbits["state"]),
+            "--world", "pendulum")
+    refused("has no states", data.file, "--world", "rooms/solidity", code=2)
+    refused("parameters has shape", data.save("a.npz", latent=data.latent, truth=data.truth, parameters=np.ones((40, 3))),
+            "--target", "truth", "--world", "mass-spring")
+
+
 # ---- mistakes ----
 
 def test_mistakes_are_one_line(data):

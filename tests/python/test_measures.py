@@ -283,6 +283,17 @@ def test_a_probe_takes_trajectories_of_different_lengths():
     assert as_list.rows == named.rows == lengths.sum() and near(as_list.targets, named.targets)
 
 
+def test_a_world_gives_targets_to_a_probe():
+    world = plumb.world("two-body+c")
+    batch = world.batch(12, steps=8, seed=2)
+    made = world.quantities(batch.state, batch.parameters)
+    assert np.allclose(np.concatenate([made["velocity"], made["force"]], -1), batch.derivative, rtol=1e-9, atol=1e-12)
+    assert np.allclose(made["energy"][..., 0], batch.energy) and made["orbit"].std(1).max() < 1e-9
+    for wrong in ((batch.state[..., :4], None), (batch.state, np.ones((12, 2)))):
+        with pytest.raises(ValueError):
+            world.quantities(*wrong)
+
+
 def test_what_a_probe_refuses():
     with pytest.raises(plumb.ShapeError, match="truth has shape"):
         plumb.probe(LATENT, TRUTH[:, :50])
