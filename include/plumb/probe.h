@@ -65,6 +65,10 @@ typedef struct plumb_probe_input {
     /// As the array of a target, one column, or NULL. The low half of the trajectories, by the mean
     /// of this value, is for fitting, the high half for testing.
     const plumb_array *ood;
+    /// (trajectories) first row of each trajectory, or NULL. With it all arrays of values per step
+    /// have one axis of rows in place of (trajectories, steps), as latents (rows, d), and `lengths`
+    /// must be given. Rows may belong to several trajectories or to none.
+    const plumb_array *offsets;
 } plumb_probe_input;
 
 /// How well a target is read out.

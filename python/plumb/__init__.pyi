@@ -174,7 +174,7 @@ def forecast(truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLi
              states: Optional[ArrayLike] = None, **options: Any) -> Forecast: ...
 def probe(latent: Union[ArrayLike, Sequence[ArrayLike]], targets: Union[ArrayLike, Mapping[str, Any]], *,
           frames: Optional[ArrayLike] = None, action: Optional[ArrayLike] = None, lengths: Optional[ArrayLike] = None,
-          ood: Union[None, str, ArrayLike] = None, angles: Sequence[str] = (),
+          offsets: Optional[ArrayLike] = None, cut: Optional[int] = None, ood: Union[None, str, ArrayLike] = None, angles: Sequence[str] = (),
           columns: Optional[Mapping[str, Sequence[str]]] = None, **options: Any) -> Probe: ...
 def surprise(surprise: Optional[ArrayLike] = None, *, truth: Optional[ArrayLike] = None,
              prediction: Optional[ArrayLike] = None, feature: Optional[ArrayLike] = None,

@@ -181,13 +181,15 @@ def _probe_target(name, value, columns, angles):
     return target, one, [name, *names]
 
 
-def probe(latent, targets, *, frames=None, action=None, lengths=None, ood=None, angles=(), columns=None, **options):
+def probe(latent, targets, *, frames=None, action=None, lengths=None, offsets=None, cut=None, ood=None, angles=(), columns=None,
+          **options):
     """What of the physics is in these latents? Linear and non-linear readouts, tested on other trajectories.
 
     latent (trajectories, steps, d), any d; trajectories that end early have NaN after their end, or are a list of arrays.
     targets is a dict of arrays, or one array, which is then called "truth": (trajectories, steps, k) or (trajectories, steps),
     a value per step; (trajectories, k) or (trajectories,), a value per trajectory. angles names targets in radians, "truth"
-    or "truth[0]"; columns gives names, {"truth": ["q", "p"]}. frames (trajectories, steps, height, width, channels) and
+    or "truth[0]"; columns gives names, {"truth": ["q", "p"]}. Flat rows, latent (rows, d), need lengths and offsets, the first row
+    of each trajectory, as ep_len and ep_offset of a dataset; one long trajectory (steps, d) needs cut=60, pieces of 60 steps. frames (trajectories, steps, height, width, channels) and
     action (trajectories, steps, a) are for controls. ood, a name or an array: fit to its low half, test on its high half.
     Options are those of plumb_probe_options: folds=5, shuffles=5, nonlinear=False ...
 
@@ -198,6 +200,12 @@ def probe(latent, targets, *, frames=None, action=None, lengths=None, ood=None, 
     [('q', 1.0, 'linear'), ('p', 1.0, 'linear')]
     """
     targets = targets if isinstance(targets, dict) else {"truth": targets}
+    if cut is not None:
+        rows = np.shape(latent)[0]
+        if np.ndim(latent) != 2 or not 1 <= cut <= rows:
+            raise ValueError(f"cut is {cut}, for latents of shape {np.shape(latent)}; wanted pieces of latents (steps, d)")
+        offsets = np.arange(0, rows - cut + 1, cut)
+        lengths = np.full(len(offsets), cut)
     if not targets:
         raise ValueError("targets is empty, wanted at least one array")
     made = [_probe_target(str(name), value, columns or {}, angles) for name, value in targets.items()]
@@ -210,7 +218,7 @@ def probe(latent, targets, *, frames=None, action=None, lengths=None, ood=None, 
             raise ValueError(f"ood is {ood!r}, wanted an array or one of {', '.join(targets)}")
         ood = targets[ood]
     views = {"latent": view(_padded(latent, "latent"))}
-    for name, value in (("lengths", lengths), ("frames", frames), ("action", action), ("ood", ood)):
+    for name, value in (("lengths", lengths), ("offsets", offsets), ("frames", frames), ("action", action), ("ood", ood)):
         views[name] = None if value is None else view(_padded(value, name))
     listed = (types["probe_target"] * len(made))(*[target for target, _, _ in made])
     given = types["probe_input"](size=ctypes.sizeof(types["probe_input"]), targets=listed, target_count=len(made))

@@ -56,7 +56,7 @@ STRUCTS = {
         "input_hash:B33 memory:p vpt_mean:d vpt_median:d vpt_above_still:d mean_frame:forecast_still last_frame:forecast_still",
     "probe_target": "name:s array:array* columns:s* angles:b*",
     "probe_input":
-        "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array*",
+        "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",
     "probe_score":
         "r2:d r2_ci:interval r:d r_ci:interval nmse:d nmse_ci:interval penalty:d",
     "probe_line":

@@ -14,6 +14,8 @@ enum { MAX_TARGETS = 64, MAX_FILES = 72, MAX_COLUMNS = 4096 };
 typedef struct probe_command {
     option_list targets, angles;
     const char *latent, *frames, *ood, *require, *world;
+    int64_t cut;
+    cli_align align;
     bool linear_only, no_controls, json;
     plumb_probe_options opt;
 } probe_command;
@@ -31,6 +33,10 @@ static const cli_option command_options[] = {
      .help = "the latents, if they are in another file or have another name"},
     {.name = "frames", .kind = OPTION_STRING, AT(frames), .value = "F",
      .help = "the frames that the model saw, if they are in another file"},
+    {.name = "cut", .kind = OPTION_INT64, AT(cut), .value = "N",
+     .help = "cut trajectories, or one long (steps, d), into pieces of N steps"},
+    {.name = "align", .kind = OPTION_ENUM, .words = cli_align_words, AT(align),
+     .help = "where arrays have different numbers of steps, take those at the start or at the end"},
     {.name = "world", .kind = OPTION_STRING, AT(world), .value = "NAME",
      .complete = CLI_COMPLETE_WORLDS,
      .help = "the true states are those of this world: read out velocities, forces, energy, "
@@ -81,6 +87,9 @@ typedef struct probe_arrays {
     int columns;
     double *ood_values;
     probe_world world;
+    cli_rows rows;
+    void *cropped[MAX_TARGETS + 3]; // copies by --align
+    int crops;
 } probe_arrays;
 
 static void close_arrays(probe_arrays *in)
@@ -88,17 +97,27 @@ static void close_arrays(probe_arrays *in)
     for (int i = 0; i < in->files; i++) plumb_file_close(in->file[i]);
     free(in->ood_values);
     probe_world_free(&in->world);
+    cli_rows_free(&in->rows);
+    for (int i = 0; i < in->crops; i++) free(in->cropped[i]);
 }
 
 // Arrays of files that plumb knows and that are not targets.
 static bool is_reserved(const char *name)
 {
-    static const char *const names[] = {
-        "latent",      "encoded",   "variance", "momenta",  "frames",      "prediction",
-        "backward",    "action",    "length",   "lengths",  "time",        "mask",
-        "camera_pose", "world",     "upright",  "dt",       "seed",        "first",
-        "ep_len",      "ep_offset", "feature",  "surprise", "observation", "prediction_backward",
-        NULL};
+    static const char *const names[] = {"latent",      "encoded",
+                                        "variance",    "momenta",
+                                        "frames",      "prediction",
+                                        "backward",    "action",
+                                        "length",      "lengths",
+                                        "time",        "mask",
+                                        "camera_pose", "world",
+                                        "upright",     "dt",
+                                        "seed",        "first",
+                                        "ep_len",      "ep_offset",
+                                        "feature",     "trajectory",
+                                        "step",        "surprise",
+                                        "observation", "prediction_backward",
+                                        NULL};
     if (*name == '/') name++;
     if (!strncmp(name, "traversal", 9)) return true;
     for (int i = 0; names[i]; i++)
@@ -107,20 +126,65 @@ static bool is_reserved(const char *name)
 }
 
 // Columns of an array that fits the latents; 0 if it does not.
-static int64_t count_columns(const plumb_array *array, const plumb_array *latent)
+static int64_t count_columns(const plumb_array *array, const probe_arrays *in)
 {
-    if (array->ndim < 1 || array->ndim > 3 || array->shape[0] != latent->shape[0]) return 0;
-    if (array->ndim == 1) return 1;
-    if (array->ndim == 2) return array->shape[1] == latent->shape[1] ? 1 : array->shape[1];
-    return array->shape[1] == latent->shape[1] ? array->shape[2] : 0;
+    if (array->ndim < 1 || array->ndim > 3) return 0;
+    if (in->rows.flat) {
+        if (array->shape[0] != in->rows.rows &&
+            array->shape[0] != plumb_array_count(&in->rows.lengths))
+            return 0;
+        return array->ndim == 3 ? 0 : array->ndim == 2 ? array->shape[1] : 1;
+    }
+    if (array->shape[0] != in->latent.shape[0]) return 0;
+    if (array->ndim == 2) return array->shape[1] == in->latent.shape[1] ? 1 : array->shape[1];
+    return array->ndim == 3 ? array->shape[2] : 1;
+}
+
+// Crops one array to `steps`, if it has more.
+static bool crop_array(probe_arrays *in, plumb_array *array, int64_t steps, cli_align align)
+{
+    if (array->ndim < 2 || array->shape[1] <= steps) return true;
+    if (!cli_crop_steps(array, &cmd_probe, steps, align)) return false;
+    in->cropped[in->crops++] = array->data;
+    return true;
+}
+
+// All arrays must have as many steps as the latents, or --align says which steps count.
+static int align_steps(probe_arrays *in, cli_align align)
+{
+    const int64_t have = in->latent.shape[1];
+    int64_t least = have;
+    if (in->rows.flat) return EXIT_DONE;
+    for (int i = 0; i < in->targets; i++) {
+        const plumb_array *array = &in->array[i];
+        if (array->ndim != 3 || array->shape[0] != in->latent.shape[0] || array->shape[1] == have)
+            continue;
+        if (!align)
+            return cli_error(&cmd_probe, EXIT_FAILED,
+                             "latent has %lld steps and %s %lld: --align start takes the first "
+                             "steps of the longer one, --align end the last",
+                             (long long)have, in->target[i].name, (long long)array->shape[1]);
+        if (array->shape[1] < least) least = array->shape[1];
+    }
+    bool done = crop_array(in, &in->latent, least, align);
+    if (in->has_frames) done = done && crop_array(in, &in->frames, least, align);
+    if (in->has_action) done = done && crop_array(in, &in->action, least, align);
+    for (int i = 0; done && i < in->targets; i++) {
+        plumb_array *array = &in->array[i];
+        // With two axes it is per step if it was as long as the latents.
+        if (array->ndim == 3 || (array->ndim == 2 && array->shape[1] == have))
+            done = crop_array(in, array, least, align);
+    }
+    return done ? EXIT_DONE : EXIT_FAILED;
 }
 
 // Adds a target whose array was read into in->array[in->targets].
 static int add_target(probe_arrays *in, const char *name)
 {
-    const plumb_array *array = &in->array[in->targets];
+    plumb_array *array = &in->array[in->targets];
+    cli_rows_shape(array, &in->rows);
     // What does not fit is refused by the library, with the reason.
-    const int64_t columns = count_columns(array, &in->latent);
+    const int64_t columns = count_columns(array, in);
     if (in->columns + columns > MAX_COLUMNS)
         return cli_error(&cmd_probe, EXIT_FAILED, "%s: more than %d columns of targets", name,
                          (int)MAX_COLUMNS);
@@ -141,9 +205,14 @@ static bool has_target(const probe_arrays *in, const char *name)
 // file with the same names count.
 static int add_world(probe_arrays *in, const char *world)
 {
+    if (in->rows.flat && in->rows.trajectories == 1)
+        return cli_error(&cmd_probe, EXIT_USAGE,
+                         "--world needs arrays (trajectories, steps, ...), not rows");
     plumb_array truth;
     const char *name = plumb_file_has_array(in->file[0], "truth") ? "truth" : "state";
     if (plumb_file_read_array(&truth, in->file[0], name)) return cli_last_error(&cmd_probe);
+    for (int i = 0; i < in->targets; i++) // it may have been cropped
+        if (!in->rows.flat && !strcmp(in->target[i].name, name)) truth = in->array[i];
     int code = probe_world_read(&in->world, world, &truth, in->file[0]);
     const plumb_world_info *info = in->world.info;
     for (int i = 0; code == EXIT_DONE && i < in->targets; i++) {
@@ -195,7 +264,8 @@ static int read_all_targets(probe_arrays *in, const char *path)
         if (is_reserved(name) || in->targets == MAX_TARGETS) continue;
         plumb_array *array = &in->array[in->targets];
         if (plumb_file_read_array(array, in->file[0], name)) return cli_last_error(&cmd_probe);
-        if (!count_columns(array, &in->latent)) continue;
+        cli_rows_shape(array, &in->rows);
+        if (!count_columns(array, in)) continue;
         const int code = add_target(in, *name == '/' ? name + 1 : name);
         if (code != EXIT_DONE) return code;
     }
@@ -217,7 +287,7 @@ static bool find_column(const probe_arrays *in, const char *name, int *target, i
     if (end && strcmp(end, "]")) return false;
     for (*target = 0; *target < in->targets; ++*target) {
         const char *known = in->target[*target].name;
-        const int64_t columns = count_columns(in->target[*target].array, &in->latent);
+        const int64_t columns = count_columns(in->target[*target].array, in);
         if (strlen(known) == length && !strncmp(known, name, length))
             return *column >= 0 && *column < columns;
         // "eccentricity" is a column of "orbit".
@@ -240,7 +310,7 @@ static int mark_angles(probe_arrays *in, const option_list *angles)
             return cli_error(&cmd_probe, EXIT_USAGE, "--angle: there is no target \"%s\"",
                              angles->item[i]);
         bool *flags = in->angle + (in->target[target].angles - in->angle);
-        const int64_t all = count_columns(in->target[target].array, &in->latent);
+        const int64_t all = count_columns(in->target[target].array, in);
         for (int64_t k = 0; k < all; k++)
             if (k == column || has_target(in, angles->item[i])) flags[k] = true;
     }
@@ -255,7 +325,7 @@ static int read_ood(probe_arrays *in, const char *name)
     if (!find_column(in, name, &target, &column))
         return cli_error(&cmd_probe, EXIT_USAGE, "--ood: there is no target \"%s\"", name);
     const plumb_array *array = in->target[target].array;
-    const int64_t columns = count_columns(array, &in->latent);
+    const int64_t columns = count_columns(array, in);
     if (columns > 1 && has_target(in, name))
         return cli_error(&cmd_probe, EXIT_USAGE, "--ood: %s has %lld columns; name one, as %s[0]",
                          name, (long long)columns, name);
@@ -264,8 +334,9 @@ static int read_ood(probe_arrays *in, const char *name)
     if (!in->ood_values) return cli_error(&cmd_probe, EXIT_FAILED, "out of memory");
     for (int64_t i = 0; i < rows; i++)
         plumb_array_to_double(in->ood_values + i, array, i * columns + column, 1);
-    const bool per_step = rows == in->latent.shape[0] * in->latent.shape[1];
-    in->ood = plumb_array_view(in->ood_values, PLUMB_FLOAT64, per_step ? 2 : 1, in->latent.shape);
+    const bool steps = !in->rows.flat && rows == in->latent.shape[0] * in->latent.shape[1];
+    in->ood = plumb_array_view(in->ood_values, PLUMB_FLOAT64, steps ? 2 : 1,
+                               steps ? in->latent.shape : &rows);
     return EXIT_DONE;
 }
 
@@ -289,6 +360,8 @@ static int read_beside(probe_arrays *in, const probe_command *cmd)
     }
     if (!cmd->no_controls && !read_optional(&in->action, &in->has_action, in, "action"))
         return cli_last_error(&cmd_probe);
+    if (in->has_frames) cli_rows_shape(&in->frames, &in->rows);
+    if (in->has_action) cli_rows_shape(&in->action, &in->rows);
     static const char *const names[] = {"length", "lengths"};
     for (int i = 0; i < 2 && !in->has_lengths; i++)
         if (!read_optional(&in->lengths, &in->has_lengths, in, names[i]))
@@ -308,10 +381,12 @@ static int read_input(probe_arrays *in, const probe_command *cmd, const char *pa
                                      cmd->latent ? cmd->latent : "latent")) {
         return cli_last_error(&cmd_probe);
     }
-    int code = read_beside(in, cmd);
+    int code = cli_rows_find(&in->rows, &in->latent, &cmd_probe, in->file[0], cmd->cut);
+    if (code == EXIT_DONE) code = read_beside(in, cmd);
     if (code == EXIT_DONE && !cmd->targets.count) code = read_all_targets(in, path);
     for (int i = 0; code == EXIT_DONE && i < cmd->targets.count; i++)
         code = read_target(in, cmd->targets.item[i]);
+    if (code == EXIT_DONE) code = align_steps(in, cmd->align);
     if (code == EXIT_DONE && cmd->world) code = add_world(in, cmd->world);
     if (code == EXIT_DONE) code = mark_angles(in, &cmd->angles);
     if (code == EXIT_DONE && cmd->ood) code = read_ood(in, cmd->ood);
@@ -448,14 +523,18 @@ static int check_requirements(const probe_command *cmd, const plumb_probe *resul
 
 static int measure_input(const probe_command *cmd, const probe_arrays *arrays, const char *file)
 {
-    const plumb_probe_input in = {.size = sizeof in,
-                                  .latent = &arrays->latent,
-                                  .targets = arrays->target,
-                                  .target_count = arrays->targets,
-                                  .lengths = arrays->has_lengths ? &arrays->lengths : NULL,
-                                  .frames = arrays->has_frames ? &arrays->frames : NULL,
-                                  .action = arrays->has_action ? &arrays->action : NULL,
-                                  .ood = arrays->ood_values ? &arrays->ood : NULL};
+    plumb_probe_input in = {.size = sizeof in,
+                            .latent = &arrays->latent,
+                            .targets = arrays->target,
+                            .target_count = arrays->targets,
+                            .lengths = arrays->has_lengths ? &arrays->lengths : NULL,
+                            .frames = arrays->has_frames ? &arrays->frames : NULL,
+                            .action = arrays->has_action ? &arrays->action : NULL,
+                            .ood = arrays->ood_values ? &arrays->ood : NULL};
+    if (arrays->rows.flat) {
+        in.lengths = &arrays->rows.lengths;
+        in.offsets = &arrays->rows.offsets;
+    }
     plumb_probe result;
     cli_show_log(&cmd_probe);
     progress_begin("probe");

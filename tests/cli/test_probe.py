@@ -229,6 +229,89 @@ def test_trajectories_that_end_early(data):
     assert line(padded, "truth[0]")["linear"]["r2"] > 0.9
 
 
+FAST = ("--linear-only", "--no-controls", "--target", "truth")
+
+
+def flat_rows(data, gap):
+    """Episodes of different lengths one after the other, with rows between that belong to none."""
+    rng = np.random.default_rng(4)
+    length = rng.integers(10, 31, 40)
+    latent, truth, offset = [], [], []
+    for i, n in enumerate(length):
+        offset.append(sum(map(len, latent)))
+        latent += [data.latent[i, :n], np.full((gap, 5), 1e9)]
+        truth += [data.truth[i, :n], np.full((gap, 2), 1e9)]
+    return np.concatenate(latent), np.concatenate(truth), length, np.array(offset)
+
+
+def as_padded(data, length):
+    return answer(data.save("padded.npz", latent=data.latent, truth=data.truth, length=length), *FAST)
+
+
+@pytest.mark.parametrize("kind", ["npz", "h5", "no offsets"])
+def test_rows_with_ep_len_and_ep_offset(data, kind):
+    latent, truth, length, offset = flat_rows(data, gap=0 if kind == "no offsets" else 3)
+    arrays = dict(latent=latent, truth=truth, ep_len=length, ep_offset=offset)
+    if kind == "no offsets":
+        del arrays["ep_offset"]
+    path = data.folder / "flat.npz"
+    if kind == "h5":
+        h5py = pytest.importorskip("h5py")
+        path = data.folder / "flat.h5"
+        with h5py.File(path, "w") as file:
+            for name, array in arrays.items():
+                file[name] = array
+    else:
+        np.savez(path, **arrays)
+    got, want = answer(path, *FAST), as_padded(data, length)
+    assert numbers(got, "input_hash") == numbers(want, "input_hash") and got["rows"] == length.sum()
+
+
+def test_rows_with_a_column_of_trajectories(data):
+    latent, truth, length, _ = flat_rows(data, gap=0)
+    number = np.repeat(np.arange(40)[::-1], length)
+    got = answer(data.save("a.npz", latent=latent, truth=truth, trajectory=number, step=np.arange(len(latent))), *FAST)
+    assert numbers(got, "input_hash") == numbers(as_padded(data, length), "input_hash")
+    number[[0, -1]] = number[[-1, 0]]
+    refused("sort the rows", data.save("a.npz", latent=latent, truth=truth, trajectory=number), *FAST)
+
+
+def test_a_long_trajectory_is_cut(data):
+    want = answer(data.save("a.npz", latent=data.latent, truth=data.truth), *FAST)
+    long = data.save("b.npz", latent=data.latent.reshape(-1, 5), truth=data.truth.reshape(-1, 2))
+    assert numbers(answer(long, *FAST, "--cut", "30"), "input_hash") == numbers(want, "input_hash")
+    refused("--cut 60", long, *FAST)
+    pieces = answer(data.folder / "a.npz", *FAST, "--cut", "7")
+    assert pieces["n"] == 160 and pieces["steps"] == 7 and pieces["rows"] == 40 * 28
+    refused("a trajectory has 30 steps", data.folder / "a.npz", "--cut", "31", code=2)
+
+
+@pytest.mark.parametrize("side, part", [("start", slice(0, 24)), ("end", slice(6, 30))])
+def test_longer_latents_are_aligned(data, side, part):
+    truth = data.truth[:, part]
+    got = answer(data.save("a.npz", latent=data.latent, truth=truth), *FAST, "--align", side)
+    want = answer(data.save("b.npz", latent=data.latent[:, part], truth=truth), *FAST)
+    assert numbers(got, "input_hash") == numbers(want, "input_hash")
+    other = answer(data.save("a.npz", latent=data.latent[:, part], truth=data.truth), *FAST, "--align", side)
+    assert numbers(other, "input_hash") == numbers(want, "input_hash")
+
+
+def test_a_last_axis_of_one(data):
+    got = answer(data.save("a.npz", latent=data.latent[..., None], truth=data.truth[..., None]), *FAST)
+    want = answer(data.save("b.npz", latent=data.latent, truth=data.truth), *FAST)
+    assert numbers(got, "input_hash") == numbers(want, "input_hash")
+
+
+def test_layouts_that_do_not_fit_are_refused(data):
+    latent, truth, length, offset = flat_rows(data, gap=0)
+    refused("episode 39", data.save("a.npz", latent=latent, truth=truth, ep_len=length, ep_offset=offset + 1))
+    refused("40 values and ep_offset 39", data.save("a.npz", latent=latent, truth=truth, ep_len=length, ep_offset=offset[:39]))
+    refused("must be (rows, d)", data.save("a.npz", latent=data.latent, truth=data.truth, ep_len=length))
+    refused("says where trajectories end", data.save("a.npz", latent=latent, truth=truth, ep_len=length), "--cut", "5", code=2)
+    refused("ep_len and ep_offset, a column", data.save("a.npz", latent=data.frames, truth=data.truth))
+    refused("truth has shape", data.save("a.npz", latent=latent, truth=truth[:-1], ep_len=length), "--target", "truth")
+
+
 def test_a_target_that_never_changes_has_no_score(data):
     record = answer(data.save("constant.npz", latent=data.latent, truth=data.truth, g=np.full(40, 9.81)))
     assert line(record, "g")["constant"] and line(record, "g")["linear"] is None
@@ -317,7 +400,8 @@ def test_mistakes_are_one_line(data):
     refused("no array to read out", data.save("a.npz", latent=data.latent))
     refused("(trajectories, steps, d)", data.save("a.npz", latent=data.latent[0], truth=data.truth[0, :, 0]))
     refused("3 trajectories", data.save("a.npz", latent=data.latent[:3], truth=data.truth[:3]), code=2)
-    refused("truth has shape (40, 29, 2)", data.save("a.npz", latent=data.latent, truth=data.truth[:, :29]), "--target", "truth")
+    refused("truth has shape (39, 30, 2)", data.save("a.npz", latent=data.latent, truth=data.truth[:39]), "--target", "truth")
+    refused("--align start", data.save("a.npz", latent=data.latent, truth=data.truth[:, :29]))
     refused("there is no target \"x\"", data.file, "--angle", "x", code=2)
     refused("name one, as truth[0]", data.file, "--ood", "truth", code=2)
     refused("there is no target \"truth[2]\"", data.file, "--ood", "truth[2]", code=2)

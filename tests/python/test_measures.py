@@ -283,6 +283,19 @@ def test_a_probe_takes_trajectories_of_different_lengths():
     assert as_list.rows == named.rows == lengths.sum() and near(as_list.targets, named.targets)
 
 
+def test_a_probe_takes_rows():
+    want = plumb.probe(LATENT, TRUTH, controls=False)
+    rows = LATENT.reshape(-1, 7), TRUTH.reshape(-1, 2)
+    assert near(plumb.probe(*rows, cut=60, controls=False).targets, want.targets)
+    flat = plumb.probe(*rows, lengths=np.full(40, 60), offsets=60 * np.arange(40), controls=False)
+    assert near(flat.targets, want.targets)
+    for wrong in ({"offsets": np.zeros(40)}, {"lengths": np.full(40, 61), "offsets": 60 * np.arange(40)}):
+        with pytest.raises(plumb.PlumbError):
+            plumb.probe(*rows, **wrong)
+    with pytest.raises(ValueError, match="cut is 60"):
+        plumb.probe(LATENT, TRUTH, cut=60)
+
+
 def test_a_world_gives_targets_to_a_probe():
     world = plumb.world("two-body+c")
     batch = world.batch(12, steps=8, seed=2)

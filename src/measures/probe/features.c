@@ -40,7 +40,7 @@ static void get_plain(double *out, const probe_features *features, int64_t traje
                       double *scratch)
 {
     const probe_data *data = features->data;
-    const int64_t row = trajectory * data->steps + step;
+    const int64_t row = data->row[trajectory] + step;
     switch (features->kind) {
     case PROBE_LATENT:
         plumb_array_to_double(out, data->latent, row * features->dims, features->dims);
@@ -53,7 +53,7 @@ static void get_plain(double *out, const probe_features *features, int64_t traje
         for (int64_t k = 0; k < features->window; k++) {
             const int64_t at = step > k ? step - 1 - k : 0;
             plumb_array_to_double(scratch + k * data->dims, data->latent,
-                                  (trajectory * data->steps + at) * data->dims, data->dims);
+                                  (data->row[trajectory] + at) * data->dims, data->dims);
         }
         add_inputs(out, features, scratch);
         break;
@@ -201,6 +201,12 @@ static plumb_status measure_scale(probe_features *features, arena *mem)
 
 // ---- kinds ----
 
+static int64_t count_pixels(const plumb_array *frames)
+{
+    const int64_t *last = frames->shape + frames->ndim - 3;
+    return last[0] * last[1] * last[2];
+}
+
 // Every input goes to a random column with a random sign.
 static plumb_status draw_projection(probe_features *features, arena *mem, uint64_t seed)
 {
@@ -219,7 +225,8 @@ static plumb_status draw_projection(probe_features *features, arena *mem, uint64
 static plumb_status divide_pixels(probe_features *features, arena *mem)
 {
     const plumb_array *frames = features->data->frames;
-    const int64_t height = frames->shape[2], width = frames->shape[3], channels = frames->shape[4];
+    const int64_t *last = frames->shape + frames->ndim - 3;
+    const int64_t height = last[0], width = last[1], channels = last[2];
     int64_t side = 1, wide = width;
     for (;; side++) {
         wide = (width + side - 1) / side;
@@ -244,13 +251,12 @@ plumb_status probe_features_create(probe_features *out, arena *mem, const probe_
     *out = (probe_features){.data = data, .kind = kind, .dims = data->dims, .stride = stride};
     plumb_status st = blas_library_load();
     if (st) return st;
-    if (kind == PROBE_ACTION) out->dims = data->action->shape[2];
+    if (kind == PROBE_ACTION) out->dims = data->action->shape[data->action->ndim - 1];
     if (kind == PROBE_PAST) {
         out->window = opt->window;
         out->inputs = opt->window * data->dims;
     }
-    if (kind == PROBE_PROJECTION || kind == PROBE_PIXELS)
-        out->inputs = data->frames->shape[2] * data->frames->shape[3] * data->frames->shape[4];
+    if (kind == PROBE_PROJECTION || kind == PROBE_PIXELS) out->inputs = count_pixels(data->frames);
     if (kind == PROBE_PAST || kind == PROBE_PROJECTION) st = draw_projection(out, mem, opt->seed);
     if (kind == PROBE_PIXELS) st = divide_pixels(out, mem);
     return st ? st : measure_scale(out, mem);

@@ -18,54 +18,106 @@ enum { SHUFFLE_STREAM = 0x73687566, MIN_TRAJECTORIES = 4 };
 
 // How an array gives a value to each step or trajectory. Fails with PLUMB_ESHAPE.
 static plumb_status find_layout(int64_t *width, bool *per_step, const plumb_array *array,
-                                const plumb_array *latent, const char *name)
+                                const probe_data *data, const char *name)
 {
-    const int64_t trajectories = latent->shape[0], steps = latent->shape[1];
-    *per_step = array->ndim == 3 || (array->ndim == 2 && array->shape[1] == steps);
-    *width = array->ndim == 3                 ? array->shape[2]
-             : array->ndim == 2 && !*per_step ? array->shape[1]
-                                              : 1;
-    bool fits = array->ndim >= 1 && array->ndim <= 3 && array->shape[0] == trajectories;
-    fits = fits && *width > 0 && (array->ndim < 3 || array->shape[1] == steps);
-    if (fits) return PLUMB_OK;
+    const int64_t n = data->trajectories, steps = data->steps, rows = data->flat_rows;
+    const int ndim = array->ndim;
+    const int64_t *shape = array->shape;
+    *per_step = rows ? ndim > 0 && shape[0] == rows : ndim == 3 || (ndim == 2 && shape[1] == steps);
+    const int axes = !*per_step || rows ? 1 : 2; // before the columns
+    *width = ndim > axes ? shape[axes] : 1;
+    bool fits = ndim >= axes && ndim <= axes + 1 && *width > 0;
+    fits = fits && shape[0] == (*per_step && rows ? rows : n);
+    if (fits && (axes == 1 || shape[1] == steps)) return PLUMB_OK;
     char text[200];
+    plumb_array_shape_string(text, sizeof text, array);
+    if (rows)
+        return fail(PLUMB_ESHAPE,
+                    "%s has shape %s; for %lld rows of %lld trajectories it must be (%lld, k) or "
+                    "(%lld,), a value per row, or (%lld, k) or (%lld,), a value per trajectory",
+                    name, text, (long long)rows, (long long)n, (long long)rows, (long long)rows,
+                    (long long)n, (long long)n);
     return fail(PLUMB_ESHAPE,
                 "%s has shape %s; for latents of %lld trajectories and %lld steps it must be "
                 "(%lld, %lld, k) or (%lld, %lld), a value per step, or (%lld, k) or (%lld,), a "
                 "value per trajectory",
-                name, plumb_array_shape_string(text, sizeof text, array), (long long)trajectories,
-                (long long)steps, (long long)trajectories, (long long)steps,
-                (long long)trajectories, (long long)steps, (long long)trajectories,
-                (long long)trajectories);
+                name, text, (long long)n, (long long)steps, (long long)n, (long long)steps,
+                (long long)n, (long long)steps, (long long)n, (long long)n);
 }
 
-// frames and action have the first two axes of the latents.
-static plumb_status check_beside(const plumb_array *array, const plumb_array *latent, int ndim,
+// frames and action have the first two axes of the latents, or its rows. `more` is the number of
+// axes after them.
+static plumb_status check_beside(const plumb_array *array, const probe_data *data, int more,
                                  const char *name, const char *wanted)
 {
     if (!array) return PLUMB_OK;
-    if (array->ndim == ndim && array->shape[0] == latent->shape[0] &&
-        array->shape[1] == latent->shape[1] && plumb_array_count(array) > 0)
-        return PLUMB_OK;
+    const int axes = data->flat_rows ? 1 : 2;
+    bool fits = array->ndim == axes + more && plumb_array_count(array) > 0;
+    for (int k = 0; fits && k < axes; k++) fits = array->shape[k] == data->latent->shape[k];
+    if (fits) return PLUMB_OK;
     char text[200], other[200];
-    return fail(PLUMB_ESHAPE, "%s has shape %s; beside latents %s it must be %s", name,
+    return fail(PLUMB_ESHAPE, "%s has shape %s; beside latents %s it must be (%s, %s)", name,
                 plumb_array_shape_string(text, sizeof text, array),
-                plumb_array_shape_string(other, sizeof other, latent), wanted);
+                plumb_array_shape_string(other, sizeof other, data->latent),
+                data->flat_rows ? "rows" : "trajectories, steps", wanted);
 }
 
-static plumb_status check_latent(const plumb_array *latent)
+static plumb_status check_latent(const plumb_array *latent, const plumb_array *offsets)
 {
     char text[200];
     plumb_array_shape_string(text, sizeof text, latent);
-    if (latent->ndim != 3)
-        return fail(PLUMB_ESHAPE, "latent has shape %s; it must be (trajectories, steps, d)", text);
+    if (latent->ndim != (offsets ? 2 : 3))
+        return fail(PLUMB_ESHAPE, "latent has shape %s; it must be %s", text,
+                    offsets ? "(rows, d)" : "(trajectories, steps, d)");
     if (plumb_array_count(latent) == 0)
         return fail(PLUMB_ESHAPE, "latent has shape %s; it is empty", text);
-    if (latent->shape[0] < MIN_TRAJECTORIES)
+    const int64_t n = offsets ? plumb_array_count(offsets) : latent->shape[0];
+    if (n < MIN_TRAJECTORIES)
         return fail(PLUMB_EVALUE,
                     "there are %lld trajectories; a probe is tested on trajectories that it was "
                     "not fitted to and needs %d: cut long ones into pieces",
-                    (long long)latent->shape[0], (int)MIN_TRAJECTORIES);
+                    (long long)n, (int)MIN_TRAJECTORIES);
+    return PLUMB_OK;
+}
+
+// The value of an array of whole numbers, from `low` to `high`.
+static plumb_status read_whole(int64_t *out, const plumb_array *array, const char *name,
+                               int64_t index, double low, double high)
+{
+    double given;
+    plumb_array_to_double(&given, array, index, 1);
+    if (!(given >= low && given <= high) || given != floor(given))
+        return fail(PLUMB_EVALUE,
+                    "%s: trajectory %lld has %g; it must be a whole number from %.0f to %.0f", name,
+                    (long long)index, given, low, high);
+    *out = (int64_t)given;
+    return PLUMB_OK;
+}
+
+// Where each trajectory starts in the arrays, and with offsets the longest of them.
+static plumb_status find_rows(probe_data *data, arena *mem, const plumb_array *lengths,
+                              const plumb_array *offsets)
+{
+    int64_t *row = ARENA_ALLOC(mem, int64_t, data->trajectories);
+    if (!row) return PLUMB_EMEMORY;
+    data->row = row;
+    for (int64_t i = 0; !offsets && i < data->trajectories; i++) row[i] = i * data->steps;
+    if (!offsets) return PLUMB_OK;
+    if (!lengths) return fail(PLUMB_EVALUE, "offsets are given without lengths");
+    if (lengths->ndim != 1 || lengths->shape[0] != data->trajectories || offsets->ndim != 1) {
+        char text[200], other[200];
+        return fail(PLUMB_ESHAPE, "offsets has shape %s and lengths %s; both must be (n,)",
+                    plumb_array_shape_string(text, sizeof text, offsets),
+                    plumb_array_shape_string(other, sizeof other, lengths));
+    }
+    for (int64_t i = 0; i < data->trajectories; i++) {
+        int64_t length = 0;
+        plumb_status st = read_whole(&length, lengths, "lengths", i, 1, (double)data->flat_rows);
+        if (!st)
+            st = read_whole(&row[i], offsets, "offsets", i, 0, (double)(data->flat_rows - length));
+        if (st) return st;
+        if (length > data->steps) data->steps = length;
+    }
     return PLUMB_OK;
 }
 
@@ -98,17 +150,13 @@ static plumb_status find_length(void *context, int64_t index, int worker)
     double *row = task->row + worker * dims;
     int64_t length = data->steps;
     if (task->lengths) {
-        double given;
-        plumb_array_to_double(&given, task->lengths, index, 1);
-        if (!(given >= 1.0 && given <= (double)data->steps) || given != floor(given))
-            return fail(PLUMB_EVALUE,
-                        "lengths: trajectory %lld has %g; it must be a whole number from 1 to %lld",
-                        (long long)index, given, (long long)data->steps);
-        length = (int64_t)given;
+        const plumb_status st =
+            read_whole(&length, task->lengths, "lengths", index, 1, (double)data->steps);
+        if (st) return st;
     }
     bool padding = true;
     for (int64_t t = length - 1; t >= 0; t--) {
-        plumb_array_to_double(row, data->latent, (index * data->steps + t) * dims, dims);
+        plumb_array_to_double(row, data->latent, (data->row[index] + t) * dims, dims);
         const int kind = classify_row(row, dims);
         if (kind == 1 && padding) {
             length = t;
@@ -175,8 +223,7 @@ static plumb_status list_columns(probe_data *data, plumb_probe_line **lines, are
         const plumb_probe_target *target = &in->targets[i];
         if (!target->name || !target->array)
             return fail(PLUMB_EVALUE, "target %lld has no name or no array", (long long)i);
-        const plumb_status st =
-            find_layout(&width, &per_step, target->array, in->latent, target->name);
+        const plumb_status st = find_layout(&width, &per_step, target->array, data, target->name);
         if (st) return st;
         targets += width;
     }
@@ -187,7 +234,7 @@ static plumb_status list_columns(probe_data *data, plumb_probe_line **lines, are
         const plumb_probe_target *target = &in->targets[i];
         const char *group = arena_strdup(mem, target->name);
         probe_column column = {.array = target->array};
-        find_layout(&column.width, &column.per_step, target->array, in->latent, target->name);
+        find_layout(&column.width, &column.per_step, target->array, data, target->name);
         for (int64_t k = 0; k < column.width; k++) {
             plumb_probe_line *line = &(*lines)[data->targets];
             line->name = name_column(mem, target, column.width, k);
@@ -210,7 +257,7 @@ static plumb_status list_columns(probe_data *data, plumb_probe_line **lines, are
 static double read_value(const probe_column *column, const probe_data *data, int64_t trajectory,
                          int64_t step)
 {
-    const int64_t row = column->per_step ? trajectory * data->steps + step : trajectory;
+    const int64_t row = column->per_step ? data->row[trajectory] + step : trajectory;
     double value;
     plumb_array_to_double(&value, column->array, row * column->width + column->index, 1);
     if (column->part == PROBE_SINE) return sin(value);
@@ -295,8 +342,7 @@ static plumb_status read_division(probe_data *data, arena *mem, const plumb_arra
 {
     if (!array) return PLUMB_OK;
     probe_column column = {.array = array};
-    const plumb_status st =
-        find_layout(&column.width, &column.per_step, array, data->latent, "ood");
+    const plumb_status st = find_layout(&column.width, &column.per_step, array, data, "ood");
     if (st) return st;
     if (column.width != 1)
         return fail(PLUMB_ESHAPE, "ood has %lld columns; it must be one", (long long)column.width);
@@ -316,11 +362,7 @@ plumb_status probe_data_read(probe_data *out, plumb_probe_line **lines, arena *m
                              const plumb_probe_input *in, const plumb_probe_options *opt)
 {
     const plumb_array *latent = in->latent;
-    plumb_status st = check_latent(latent);
-    if (!st)
-        st = check_beside(in->frames, latent, 5, "frames",
-                          "(trajectories, steps, height, width, channels)");
-    if (!st) st = check_beside(in->action, latent, 3, "action", "(trajectories, steps, a)");
+    plumb_status st = check_latent(latent, in->offsets);
     if (st) return st;
     if (in->target_count < 1 || !in->targets)
         return fail(PLUMB_EVALUE, "there is no target to read out of the latents");
@@ -329,9 +371,17 @@ plumb_status probe_data_read(probe_data *out, plumb_probe_line **lines, arena *m
                         .action = in->action,
                         .trajectories = latent->shape[0],
                         .steps = latent->shape[1],
-                        .dims = latent->shape[2],
+                        .dims = latent->shape[latent->ndim - 1],
                         .threads = opt->threads};
-    st = find_lengths(out, mem, in->lengths);
+    if (in->offsets) {
+        out->flat_rows = latent->shape[0];
+        out->trajectories = plumb_array_count(in->offsets);
+        out->steps = 0;
+    }
+    st = check_beside(in->frames, out, 3, "frames", "height, width, channels");
+    if (!st) st = check_beside(in->action, out, 1, "action", "a");
+    if (!st) st = find_rows(out, mem, in->lengths, in->offsets);
+    if (!st) st = find_lengths(out, mem, in->lengths);
     if (!st) st = list_columns(out, lines, mem, in);
     if (!st) st = read_targets(out, *lines, mem);
     if (!st) st = draw_shuffles(out, mem, opt);

@@ -20,7 +20,9 @@ typedef struct probe_data {
     const plumb_array *latent, *frames, *action; ///< the latter two may be NULL
     int64_t trajectories, steps, dims;
     int64_t rows;          ///< of all trajectories
+    int64_t flat_rows;     ///< rows of the arrays if they have no axis of steps; else 0
     const int64_t *length; ///< (trajectories) steps of each
+    const int64_t *row;    ///< (trajectories) first row of each in the arrays
     const int64_t *start;  ///< (trajectories) first row of each in `y`
     int64_t columns, targets;
     probe_column *column; ///< (columns); those of one target follow each other

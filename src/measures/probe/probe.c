@@ -439,15 +439,16 @@ static plumb_status measure_all(plumb_probe *result, arena *mem, const plumb_pro
 // Latents, lengths, frames, actions, ood, then all targets. Fails with PLUMB_EMEMORY.
 static plumb_status hash_input(char out[33], arena *mem, const plumb_probe_input *in)
 {
-    const plumb_array **all = ARENA_ALLOC(mem, const plumb_array *, in->target_count + 5);
+    const plumb_array **all = ARENA_ALLOC(mem, const plumb_array *, in->target_count + 6);
     if (!all) return PLUMB_EMEMORY;
     all[0] = in->latent;
     all[1] = in->lengths;
     all[2] = in->frames;
     all[3] = in->action;
     all[4] = in->ood;
-    for (int64_t i = 0; i < in->target_count; i++) all[5 + i] = in->targets[i].array;
-    hash_arrays(out, all, (int)in->target_count + 5);
+    all[5] = in->offsets;
+    for (int64_t i = 0; i < in->target_count; i++) all[6 + i] = in->targets[i].array;
+    hash_arrays(out, all, (int)in->target_count + 6);
     return PLUMB_OK;
 }
 
