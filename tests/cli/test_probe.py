@@ -302,6 +302,32 @@ def test_a_last_axis_of_one(data):
     assert numbers(got, "input_hash") == numbers(want, "input_hash")
 
 
+def test_a_table_of_numbers(data):
+    latent, truth, length, _ = flat_rows(data, gap=0)
+    table = np.concatenate([np.repeat(np.arange(40), length)[:, None], latent, truth], -1)
+    names = ["trajectory", *(f"latent[{k}]" for k in range(5)), "truth_0", "truth_1"]
+    np.savetxt(data.folder / "table.csv", table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    got = answer(data.folder / "table.csv", *FAST)
+    assert numbers(got, "input_hash") == numbers(as_padded(data, length), "input_hash")
+    (data.folder / "bad.csv").write_text("trajectory,latent,q\n0,1,2\n0,one,3\n")
+    refused("bad.csv: line 3, column latent: \"one\" is not a number", data.folder / "bad.csv")
+
+
+def test_a_folder_of_files(data):
+    latent, truth, length, offset = flat_rows(data, gap=2)
+    folder = data.folder / "folder"
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "latent.npy", latent)
+    for name, array in dict(truth=truth, ep_len=length, ep_offset=offset).items():
+        np.savez(folder / f"{name}.npz", array)
+    (folder / "README.txt").write_text("not an array")
+    assert numbers(answer(folder, *FAST), "input_hash") == numbers(as_padded(data, length), "input_hash")
+    np.save(folder / "truth.npy", truth)
+    refused("truth.npy and truth.npz have one name", folder)
+    (data.folder / "nothing").mkdir(exist_ok=True)
+    refused("a folder without .npy and .npz files", data.folder / "nothing")
+
+
 def test_layouts_that_do_not_fit_are_refused(data):
     latent, truth, length, offset = flat_rows(data, gap=0)
     refused("episode 39", data.save("a.npz", latent=latent, truth=truth, ep_len=length, ep_offset=offset + 1))
