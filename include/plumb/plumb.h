@@ -20,6 +20,7 @@
 #include "plumb/record.h"
 #include "plumb/report.h"
 #include "plumb/rollout.h"
+#include "plumb/state_forecast.h"
 #include "plumb/status.h"
 #include "plumb/surprise.h"
 #include "plumb/sweep.h"

@@ -15,13 +15,13 @@ from ._native import (ERRORS, FileError, FormatError, MissingError, NumericError
 from ._native import lib as _lib
 from ._native import record as _record
 from ._report import report
-from ._results import Evaluation, Forecast, Kappa, Probe, Result, Surprise, Symetric
+from ._results import Evaluation, Forecast, Kappa, Probe, Result, StateForecast, Surprise, Symetric
 from ._runs import Rollout, Run, load_run
 from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
 __all__ = ["symetric", "kappa", "forecast", "probe", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
-           "Symetric", "Kappa", "Forecast", "Probe", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
+           "Symetric", "Kappa", "Forecast", "StateForecast", "Probe", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
            "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
 
 

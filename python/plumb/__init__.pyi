@@ -70,6 +70,14 @@ class Forecast(Result):
     errors: NDArray[np.float64]
     errors_backward: NDArray[np.float64]
 
+class StateForecast(Result):
+    mse: Optional[float]
+    vrmse: Optional[float]
+    vpt: float
+    vpt_ci: Interval
+    baselines: Dict[str, Dict[str, Optional[float]]]
+    errors: NDArray[np.float64]
+
 class Probe(Result):
     r2: float
     r2_nonlinear: Optional[float]
@@ -171,7 +179,8 @@ def symetric(latent: ArrayLike, truth: ArrayLike, variance: Optional[ArrayLike] 
              **options: Any) -> Symetric: ...
 def kappa(latent: ArrayLike, truth: ArrayLike, *, momenta: Optional[ArrayLike] = None, **options: Any) -> Kappa: ...
 def forecast(truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLike] = None, *,
-             states: Optional[ArrayLike] = None, **options: Any) -> Forecast: ...
+             states: Optional[ArrayLike] = None, kind: Optional[str] = None, energy: Optional[ArrayLike] = None,
+             prediction_energy: Optional[ArrayLike] = None, **options: Any) -> Union[Forecast, StateForecast]: ...
 def probe(latent: Union[ArrayLike, Sequence[ArrayLike]], targets: Union[ArrayLike, Mapping[str, Any]], *,
           frames: Optional[ArrayLike] = None, action: Optional[ArrayLike] = None, lengths: Optional[ArrayLike] = None,
           offsets: Optional[ArrayLike] = None, cut: Optional[int] = None, ood: Union[None, str, ArrayLike] = None, angles: Sequence[str] = (),

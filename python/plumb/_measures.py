@@ -6,7 +6,7 @@ import numpy as np
 
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
 from ._native import SCORERS, ShapeError, call, lib, new_result, record, types
-from ._results import Forecast, Kappa, Probe, Surprise, Symetric
+from ._results import Forecast, Kappa, Probe, StateForecast, Surprise, Symetric
 
 
 def _views(optional=(), **given):
@@ -122,7 +122,19 @@ def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, ka
     return Symetric(text, None, "phase-space", _kept(views))
 
 
-def forecast(truth, prediction, backward=None, *, states=None, **options):
+def _forecast_states(truth, prediction, energy, prediction_energy, options):
+    """A forecast of states or fields."""
+    views = _views(["energy", "prediction_energy"], truth=truth, prediction=prediction, energy=energy,
+                   prediction_energy=prediction_energy)
+    given = types["state_forecast_input"](size=ctypes.sizeof(types["state_forecast_input"]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    out, text = _measure("state_forecast", [ctypes.byref(given)], options_struct("state_forecast_options", options))
+    return StateForecast(text, {"errors": numbers(out.errors, (out.trajectories, out.scored))})
+
+
+def forecast(truth, prediction, backward=None, *, states=None, kind=None, energy=None, prediction_energy=None, **options):
     """How close are predicted frames to true ones, and for how long?
 
     All are (trajectories, steps, height, width, channels) in increasing time; backward is the prediction of a
@@ -130,13 +142,30 @@ def forecast(truth, prediction, backward=None, *, states=None, **options):
     exponent. Options are those of plumb_forecast_options: split=60,
     threshold=0.025, frames="no-overlap" ...
 
+    Arrays with another number of axes, or kind="states", are states (trajectories, steps, columns) or fields with axes of space
+    between: MSE, RMSE, NRMSE, VRMSE, sMAPE, VPT in standard deviations, and what needs no model. energy and prediction_energy
+    (trajectories, steps) give its drift. Options are those of plumb_state_forecast_options: context=10, deviations=0.5,
+    samples_axis=1.
+
     >>> import numpy as np, plumb
     >>> truth = np.full((3, 80, 4, 4, 1), 0.5)
     >>> prediction = truth.copy()
     >>> prediction[:, 70:] = 0
     >>> plumb.forecast(truth, prediction).vpt
     10
+    >>> line = np.tile(np.arange(20.0), (5, 1))[..., None]
+    >>> plumb.forecast(line, line + 1).mse
+    1
     """
+    if kind not in (None, "auto", "frames", "states"):
+        raise ValueError(f"kind is {kind!r}, wanted frames or states")
+    axes = np.ndim(prediction) - bool(options.get("samples_axis"))
+    if kind == "states" or kind != "frames" and axes != 5:
+        if backward is not None or states is not None:
+            raise TypeError("backward and states are for frames, not for states")
+        return _forecast_states(truth, prediction, energy, prediction_energy, options)
+    if energy is not None or prediction_energy is not None:
+        raise TypeError("energy is for states, not for frames")
     views = _views(["backward", "states"], truth=truth, prediction=prediction, backward=backward, states=states)
     opt = options_struct("forecast_options", options)
     out, text = _measure("forecast", [pointer(views[n]) for n in ("prediction", "backward", "truth", "states")], opt)

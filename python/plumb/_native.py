@@ -54,6 +54,15 @@ STRUCTS = {
         "forward:forecast_direction backward:forecast_direction vpt:d vpt_relative:d vpt_ci:interval "
         "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q lyapunov:lyapunov seconds:d "
         "input_hash:B33 memory:p vpt_mean:d vpt_median:d vpt_above_still:d mean_frame:forecast_still last_frame:forecast_still",
+    "state_forecast_input": "size:z prediction:array* truth:array* energy:array* prediction_energy:array*",
+    "state_forecast_value": "value:d ci:interval",
+    "state_forecast_baseline": "vrmse:d vpt:d",
+    "state_forecast":
+        "mse:state_forecast_value rmse:state_forecast_value nrmse:state_forecast_value vrmse:state_forecast_value "
+        "smape:state_forecast_value column_mse:d* column_nrmse:d* column_vrmse:d* column_smape:d* errors:d* step_vrmse:d* "
+        "vpt:state_forecast_value vpt_median:d vpt_per_trajectory:d* last:state_forecast_baseline linear:state_forecast_baseline "
+        "mean:state_forecast_baseline lyapunov:lyapunov energy_drift:d energy_drift_truth:d crps:d energy_score:d samples:q "
+        "diverged:q trajectories:q steps:q scored:q space:q columns:q seconds:d input_hash:B33 memory:p",
     "probe_target": "name:s array:array* columns:s* angles:b*",
     "probe_input":
         "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",
@@ -111,7 +120,7 @@ STRUCTS = {
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "phase_space_options",
-             "forecast_options", "surprise_options", "probe_options", "evaluation_options", "rollout_options", "report_options")
+             "forecast_options", "surprise_options", "probe_options", "state_forecast_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -259,6 +268,10 @@ i plumb_phase_space_measure phase_space* phase_space_input* phase_space_options*
 i plumb_forecast_measure forecast* array* array* array* array* forecast_options*
   plumb_forecast_clear forecast*
   plumb_forecast_record p forecast* forecast_options*
+  plumb_state_forecast_options_init state_forecast_options* z
+i plumb_state_forecast_measure state_forecast* state_forecast_input* state_forecast_options*
+  plumb_state_forecast_clear state_forecast*
+  plumb_state_forecast_record p state_forecast* state_forecast_options*
   plumb_probe_options_init probe_options* z
 i plumb_probe_measure probe* probe_input* probe_options*
   plumb_probe_clear probe*

@@ -102,6 +102,16 @@ class Forecast(Result):
         return f"right for {number(self.vpt)} of {length} frames beyond what it was trained to predict", rows
 
 
+class StateForecast(Result):
+    """Errors of predicted states and VPT. `errors` is (trajectories, scored), in deviations."""
+
+    def _verdict(self):
+        rows = [(name, number(self._record[key]), interval(self._record.get(key + "_ci")))
+                for name, key in (("VPT", "vpt"), ("VRMSE", "vrmse"), ("NRMSE", "nrmse"), ("sMAPE", "smape"), ("MSE", "mse"))]
+        rows += [(f"VRMSE, {name}", number(one["vrmse"]), "") for name, one in self.baselines.items() if one["vrmse"] is not None]
+        return f"right for {number(self.vpt)} of {self.scored} steps", rows
+
+
 class Probe(Result):
     """R2 of every target by a linear and a non-linear probe, and controls. `targets` and `groups` are lists of dicts."""
 

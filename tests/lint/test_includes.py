@@ -52,7 +52,7 @@ PUBLIC = {
     "status": "base", "array": "base", "record": "base", "file": "io", "world": "worlds",
     "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa",
     "flow": "measures/flow",
-    "phase_space": "measures/phase_space", "forecast": "measures/forecast", "probe": "measures/probe", "surprise": "measures/surprise",
+    "phase_space": "measures/phase_space", "forecast": "measures/forecast", "state_forecast": "measures/forecast", "probe": "measures/probe", "surprise": "measures/surprise",
     "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate",
     "sweep": "sweep", "report": "report", "system": "system", "distributed": "distributed", "plumb": "cli",
 }

@@ -243,6 +243,24 @@ def test_threads_get_messages_of_their_own():
     assert len(messages) == 8 and all(str(shape[2]) in text for shape, text in messages)
 
 
+# ---- states ----
+
+def test_a_forecast_of_states_is_the_programs(program):
+    late = np.stack([radius * np.cos(0.9 * t + phase), -radius * np.sin(0.9 * t + phase)], -1)
+    result = plumb.forecast(TRUTH, late, deviations=0.3)
+    assert near(result.to_dict(), program("forecast", "--deviations", "0.3", truth=TRUTH, prediction=late))
+    assert result.errors.shape == (40, 60) and "steps" in repr(result)
+    drift = plumb.forecast(TRUTH, late, energy=ENERGY, prediction_energy=2 * ENERGY).energy_drift
+    assert drift is not None
+    for wrong in ({"backward": late}, {"states": late}):
+        with pytest.raises(TypeError):
+            plumb.forecast(TRUTH, late, **wrong)
+    with pytest.raises(ValueError):
+        plumb.forecast(TRUTH, late, kind="pictures")
+    with pytest.raises(TypeError):
+        plumb.forecast(FRAMES, PREDICTION, energy=ENERGY)
+
+
 # ---- probe ----
 
 LATENT = TRUTH @ rng.normal(size=(2, 7)) + 0.1 * rng.standard_normal((40, 60, 7))
