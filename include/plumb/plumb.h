@@ -8,6 +8,7 @@
 #include "plumb/audit.h"
 #include "plumb/dataset.h"
 #include "plumb/distributed.h"
+#include "plumb/dynamics.h"
 #include "plumb/evaluation.h"
 #include "plumb/file.h"
 #include "plumb/flow.h"

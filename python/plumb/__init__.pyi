@@ -78,6 +78,13 @@ class StateForecast(Result):
     baselines: Dict[str, Dict[str, Optional[float]]]
     errors: NDArray[np.float64]
 
+class Dynamics(Result):
+    verdict: str
+    verdict_why: str
+    r2: float
+    vpt: float
+    vpt_ci: Interval
+
 class Probe(Result):
     r2: float
     r2_nonlinear: Optional[float]
@@ -185,6 +192,8 @@ def probe(latent: Union[ArrayLike, Sequence[ArrayLike]], targets: Union[ArrayLik
           frames: Optional[ArrayLike] = None, action: Optional[ArrayLike] = None, lengths: Optional[ArrayLike] = None,
           offsets: Optional[ArrayLike] = None, cut: Optional[int] = None, ood: Union[None, str, ArrayLike] = None, angles: Sequence[str] = (),
           columns: Optional[Mapping[str, Sequence[str]]] = None, **options: Any) -> Probe: ...
+def dynamics(latent: ArrayLike, encoded: ArrayLike, truth: ArrayLike, *, energy: Optional[ArrayLike] = None,
+             **options: Any) -> Dynamics: ...
 def surprise(surprise: Optional[ArrayLike] = None, *, truth: Optional[ArrayLike] = None,
              prediction: Optional[ArrayLike] = None, feature: Optional[ArrayLike] = None,
              observation: Optional[ArrayLike] = None, surprise_voe: Optional[ArrayLike] = None,

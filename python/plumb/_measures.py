@@ -6,7 +6,7 @@ import numpy as np
 
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
 from ._native import SCORERS, ShapeError, call, lib, new_result, record, types
-from ._results import Forecast, Kappa, Probe, StateForecast, Surprise, Symetric
+from ._results import Dynamics, Forecast, Kappa, Probe, StateForecast, Surprise, Symetric
 
 
 def _views(optional=(), **given):
@@ -256,6 +256,31 @@ def probe(latent, targets, *, frames=None, action=None, lengths=None, offsets=No
             setattr(given, name, ctypes.pointer(array))
     _, text = _measure("probe", [ctypes.byref(given)], options_struct("probe_options", options))
     return Probe(text)
+
+
+def dynamics(latent, encoded, truth, *, energy=None, **options):
+    """Does the model move as the world moves?
+
+    encoded (trajectories, steps, d) are latents of true frames, latent (trajectories, steps, d) the model's own rollouts from the
+    first of them, truth (trajectories, steps, k) the true states, energy (trajectories, steps) what the world keeps. The state is
+    read out of encoded latents by a probe, and the same readout is applied to the rollouts. Options are those of
+    plumb_dynamics_options: context=5, deviations=0.5, nonlinear=False ...
+
+    >>> import numpy as np, plumb
+    >>> t = np.linspace(0, 12, 60) + np.arange(20)[:, None]
+    >>> r = np.linspace(0.5, 1.5, 20)[:, None]
+    >>> truth = np.stack([r * np.cos(t), -r * np.sin(t)], -1)
+    >>> spiral = truth * np.linspace(1, 0.5, 60)[:, None]
+    >>> plumb.dynamics(spiral, truth, truth).verdict
+    'drifts'
+    """
+    views = _views(["energy"], latent=latent, encoded=encoded, truth=truth, energy=energy)
+    given = types["dynamics_input"](size=ctypes.sizeof(types["dynamics_input"]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    _, text = _measure("dynamics", [ctypes.byref(given)], options_struct("dynamics_options", options))
+    return Dynamics(text)
 
 
 def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,

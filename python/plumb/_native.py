@@ -63,6 +63,12 @@ STRUCTS = {
         "vpt:state_forecast_value vpt_median:d vpt_per_trajectory:d* last:state_forecast_baseline linear:state_forecast_baseline "
         "mean:state_forecast_baseline lyapunov:lyapunov energy_drift:d energy_drift_truth:d crps:d energy_score:d samples:q "
         "diverged:q trajectories:q steps:q scored:q space:q columns:q seconds:d input_hash:B33 memory:p",
+    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array*",
+    "dynamics_conserved": "measured:b truth:d encoded:d rollout:d trend:d share:d",
+    "dynamics":
+        "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "
+        "energy:dynamics_conserved found:dynamics_conserved histogram:d histogram_floor:d spectrum:d spectrum_floor:d "
+        "phase_rate:d range:d seconds:d input_hash:B33 memory:p",
     "probe_target": "name:s array:array* columns:s* angles:b*",
     "probe_input":
         "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",
@@ -120,7 +126,7 @@ STRUCTS = {
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "phase_space_options",
-             "forecast_options", "surprise_options", "probe_options", "state_forecast_options", "evaluation_options", "rollout_options", "report_options")
+             "forecast_options", "surprise_options", "probe_options", "state_forecast_options", "dynamics_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -272,6 +278,10 @@ i plumb_forecast_measure forecast* array* array* array* array* forecast_options*
 i plumb_state_forecast_measure state_forecast* state_forecast_input* state_forecast_options*
   plumb_state_forecast_clear state_forecast*
   plumb_state_forecast_record p state_forecast* state_forecast_options*
+  plumb_dynamics_options_init dynamics_options* z
+i plumb_dynamics_measure dynamics* dynamics_input* dynamics_options*
+  plumb_dynamics_clear dynamics*
+  plumb_dynamics_record p dynamics* dynamics_options*
   plumb_probe_options_init probe_options* z
 i plumb_probe_measure probe* probe_input* probe_options*
   plumb_probe_clear probe*

@@ -112,6 +112,15 @@ class StateForecast(Result):
         return f"right for {number(self.vpt)} of {self.scored} steps", rows
 
 
+class Dynamics(Result):
+    """The verdict about the motion of rollouts, and the numbers it is made of."""
+
+    def _verdict(self):
+        rows = [("R2 of the readout", number(self.r2), ""), ("VPT", number(self.vpt), interval(self.vpt_ci)),
+                ("VRMSE", number(self.motion["vrmse"]), interval(self.motion["vrmse_ci"])), ("range", number(self.range), "")]
+        return f"{self.verdict}: {self.verdict_why}", rows
+
+
 class Probe(Result):
     """R2 of every target by a linear and a non-linear probe, and controls. `targets` and `groups` are lists of dicts."""
 

@@ -5,6 +5,7 @@
 
 #include "dataset/options.h"
 #include "evaluate/options.h"
+#include "measures/dynamics/dynamics.h"
 #include "measures/flow/options.h"
 #include "measures/forecast/options.h"
 #include "measures/forecast/states.h"
@@ -26,7 +27,7 @@ static const option_table *const tables[] = {
     &surprise_option_table,   &surprise_losses_option_table, &training_option_table,
     &evaluation_option_table, &rollout_option_table,         &audit_option_table,
     &sweep_option_table,      &report_option_table,          &item_figure_option_table,
-    &probe_option_table,      &state_forecast_option_table};
+    &probe_option_table,      &state_forecast_option_table,  &dynamics_option_table};
 
 bool plumb_option_info_at(plumb_option_info *info, const char *name, int64_t index)
 {

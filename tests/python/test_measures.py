@@ -332,3 +332,18 @@ def test_what_a_probe_refuses():
         plumb.probe(LATENT[:3], TRUTH[:3])
     with pytest.raises(ValueError, match="empty"):
         plumb.probe(LATENT, {})
+
+
+# ---- dynamics ----
+
+def test_dynamics_are_the_programs(program):
+    spiral = LATENT * np.linspace(1, 0.4, 60)[:, None]
+    result = plumb.dynamics(spiral, LATENT, TRUTH, energy=ENERGY, context=5)
+    want = program("dynamics", "--context", "5", latent=spiral, encoded=LATENT, truth=TRUTH, energy=ENERGY)
+    assert result.verdict == want["verdict"] == "drifts" and near(result.motion, want["motion"])
+    assert "drifts" in repr(result) and result.flow is None
+    assert plumb.dynamics(LATENT, LATENT, TRUTH).verdict == "right"
+    with pytest.raises(plumb.ShapeError):
+        plumb.dynamics(LATENT[:, 1:], LATENT, TRUTH)
+    with pytest.raises(TypeError):
+        plumb.dynamics(LATENT, None, TRUTH)

@@ -303,6 +303,8 @@ static plumb_status read_column(void *context, int64_t index, int worker)
     const double scale = column->constant              ? 0.0
                          : column->part == PROBE_VALUE ? 1.0 / deviation
                                                        : 1.0;
+    column->mean = mean;
+    column->scale = scale;
     for (int64_t row = 0; row < data->rows; row++) {
         double *y = &data->y[row * data->columns + index];
         *y = (*y - mean) * scale;

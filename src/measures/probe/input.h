@@ -12,8 +12,9 @@ typedef struct probe_column {
     int64_t width, index; ///< columns of the array, and which of them this is
     bool per_step;
     enum { PROBE_VALUE, PROBE_SINE, PROBE_COSINE } part;
-    int64_t target; ///< of plumb_probe.line
-    bool constant;  ///< it never changes
+    int64_t target;     ///< of plumb_probe.line
+    bool constant;      ///< it never changes
+    double mean, scale; ///< in `y` it is (value - mean) scale
 } probe_column;
 
 typedef struct probe_data {

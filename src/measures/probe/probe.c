@@ -11,11 +11,10 @@
 #include "base/options_struct.h"
 #include "base/result.h"
 #include "base/status.h"
-#include "math/rng.h"
 #include "measures/probe/options.h"
 #include "measures/probe/scores.h"
+#include "measures/probe/split.h"
 
-enum { FOLD_STREAM = 0x666f6c64 };
 enum { MAX_NONLINEAR_ROWS = 65536, MAX_WIDE = 1024 };
 
 // What all readouts share.
@@ -87,28 +86,14 @@ static void clear_lines(probe_run *run)
     }
 }
 
-// Deals the trajectories to the folds in random order.
-static plumb_status divide_folds(probe_run *run)
-{
-    const int64_t n = run->data.trajectories;
-    int *fold = ARENA_ALLOC(run->mem, int, n);
-    run->order = ARENA_ALLOC(run->mem, int64_t, n);
-    if (!fold || !run->order) return PLUMB_EMEMORY;
-    rng random = rng_at(run->opt->seed, FOLD_STREAM);
-    rng_distinct(run->order, &random, n, n);
-    run->split.folds = (int)(run->opt->folds < n ? run->opt->folds : n);
-    for (int64_t k = 0; k < n; k++) fold[run->order[k]] = (int)(k % run->split.folds);
-    for (int f = 0; f < run->split.folds; f++) run->split.tested[f] = true;
-    run->split.fold = fold;
-    return PLUMB_OK;
-}
-
 static plumb_status prepare_run(probe_run *run, plumb_probe *result, const plumb_probe_input *in)
 {
     const plumb_probe_options *opt = run->opt;
     plumb_status st = probe_data_read(&run->data, &run->line, run->mem, in, opt);
     if (!st) st = find_groups(run, result);
-    if (!st) st = divide_folds(run);
+    if (!st)
+        st = probe_split_deal(&run->split, &run->order, run->mem, run->data.trajectories,
+                              opt->folds, opt->seed);
     if (st) return st;
     clear_lines(run);
     run->score = ARENA_ALLOC(run->mem, plumb_probe_score, run->data.targets + run->groups.count);

@@ -354,6 +354,37 @@ static plumb_status fit_chosen(void *context, int64_t index, int worker)
     return PLUMB_OK;
 }
 
+// out (count, columns of the targets) = readouts in the units of the targets.
+static void copy_units(double *out, const engine *e, const double *readout, int64_t fold,
+                       int64_t count)
+{
+    const int64_t k = e->columns, columns = e->data->columns;
+    for (int64_t r = 0; out && r < count; r++)
+        for (int64_t c = 0; c < columns; c++) {
+            const probe_column *column = &e->data->column[c];
+            const double p = readout[r * k + c] + e->intercept[fold * k + c];
+            out[r * columns + c] = column->mean + (column->constant ? 0.0 : p / column->scale);
+        }
+}
+
+// Reads out the other rows of a trajectory.
+static void predict_other(const engine *e, int64_t index, int worker)
+{
+    const int64_t fold = e->split->fold[index], k = e->columns;
+    double *x = e->rows + worker * PROBE_CHUNK * e->dims;
+    double *scratch = e->scratch + worker * e->scratch_size;
+    double *readout = e->work[worker].product;
+    const int64_t all = probe_features_row_count(e->in->other, index);
+    for (int64_t first = 0; first < all; first += PROBE_CHUNK) {
+        const int64_t count = all - first < PROBE_CHUNK ? all - first : PROBE_CHUNK;
+        probe_features_get(x, e->in->other, index, first, count, scratch);
+        blas_gemm(readout, k, x, e->dims, false, e->coefficients + fold * e->dims * k, k, false,
+                  count, k, e->dims, 1.0, 0.0);
+        copy_units(e->in->other_predicted + (e->data->start[index] + first) * e->data->columns, e,
+                   readout, fold, count);
+    }
+}
+
 // Predicts a trajectory and adds up its sums.
 static plumb_status predict_trajectory(void *context, int64_t index, int worker)
 {
@@ -372,6 +403,9 @@ static plumb_status predict_trajectory(void *context, int64_t index, int worker)
         get_targets(y, e, index, first, count);
         blas_gemm(readout, k, x, e->dims, false, e->coefficients + fold * e->dims * k, k, false,
                   count, k, e->dims, 1.0, 0.0);
+        if (e->in->predicted)
+            copy_units(e->in->predicted + (e->data->start[index] + first) * e->data->columns, e,
+                       readout, fold, count);
         for (int64_t r = 0; r < count; r++)
             for (int64_t c = 0; c < k; c++) {
                 const double target = y[r * k + c];
@@ -390,6 +424,7 @@ static plumb_status predict_trajectory(void *context, int64_t index, int worker)
         const double variance = e->fitted_variance[fold * k + c];
         sums[c].relative = variance > 0.0 ? sums[c].error / variance : (double)NAN;
     }
+    if (e->in->other && e->in->other_predicted) predict_other(e, index, worker);
     return PLUMB_OK;
 }
 

@@ -32,6 +32,11 @@ typedef struct probe_readout_input {
     int64_t shuffles;      ///< of the targets, which are read out too
     const double *penalty; ///< (penalties) ascending
     int64_t penalties;
+    /// Rows to be read out too, by the readouts of the fold of each trajectory; may be NULL. Both
+    /// predictions (rows, columns of the targets) are in the units of the targets; NULL: not
+    /// wanted.
+    const probe_features *other;
+    double *predicted, *other_predicted;
     double progress, share; ///< where the progress starts, and how much of all this is
 } probe_readout_input;
 
