@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "plumb/array.h"
+#include "plumb/flow.h"
 #include "plumb/record.h"
 #include "plumb/state_forecast.h"
 
@@ -93,6 +94,9 @@ typedef struct plumb_dynamics {
     double seconds;    ///< Time of the call.
     char input_hash[33]; ///< XXH3-128 of the arrays, in hexadecimal.
     void *memory;        ///< Private.
+    /// The flow of the readout, if the truth has an even number of columns, positions first, then
+    /// momenta; else `measured` is false.
+    plumb_flow flow;
 } plumb_dynamics;
 
 /// The word of a verdict: "right", "out-of-step", "drifts" ...

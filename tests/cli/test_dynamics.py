@@ -57,6 +57,17 @@ def test_a_model_that_spirals_in(data):
     assert got["energy"]["encoded"] < 0.1
 
 
+def test_the_flow_is_that_of_the_readout(data):
+    spiral, right = (answer(data.save(motion))["flow"] for motion in (data.orbit(decay=0.03), data.truth))
+    # Areas shrink by exp(-2 * 0.03 * 0.15) per step.
+    assert abs(spiral["area_rate"] - np.exp(-0.009)) < 1e-3 and abs(right["area_rate"] - 1) < 1e-3
+    assert spiral["area_change"] < -0.3 and abs(right["area_change"]) < 0.1
+    late = answer(data.save(data.orbit(rate=0.95)))["flow"]
+    assert abs(late["clock"] - 0.95) < 0.02
+    odd = answer(data.save(data.truth, truth=np.concatenate([data.truth, data.truth[..., :1]], -1)))
+    assert odd["flow"] is None and odd["flow_verdict"] is None
+
+
 def test_a_model_that_spirals_out(data):
     got = answer(data.save(data.orbit(decay=-0.03)))
     assert got["verdict"] == "drifts" and got["energy"]["trend"] > 0.2

@@ -25,7 +25,7 @@ ALLOWED = {
     "measures/forecast": {"base", "math"},
     "measures/surprise": {"base", "math"},
     "measures/probe": {"base", "math"},
-    "measures/dynamics": {"base", "math", "measures/probe", "measures/forecast"},
+    "measures/dynamics": {"base", "math", "measures/flow", "measures/probe", "measures/forecast"},
     "measures": {"base", "math"},
     "models": {"base", "math", "engine", "dataset/video.h"},
     "models/latent_dynamics": {"base", "math", "engine", "dataset/video.h", "models"},

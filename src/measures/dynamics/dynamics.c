@@ -3,6 +3,7 @@
 #include "measures/dynamics/dynamics.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/argument.h"
 #include "base/array.h"
@@ -64,6 +65,41 @@ static plumb_status measure_errors(plumb_state_forecast *out, double *readout,
     return plumb_state_forecast_measure(out, &in, &options);
 }
 
+// The scored steps of an array (trajectories, steps, width), side by side. NULL if out of memory.
+static double *copy_scored(arena *mem, const dynamics_states *s, const double *from, int64_t width)
+{
+    const int64_t scored = s->steps - s->context;
+    double *out = ARENA_ALLOC(mem, double, s->trajectories *scored *width);
+    for (int64_t i = 0; out && i < s->trajectories; i++)
+        memcpy(out + i * scored * width, from + (i * s->steps + s->context) * width,
+               (size_t)(scored * width) * sizeof *out);
+    return out;
+}
+
+// The flow in the coordinates of the readout. Where it is not defined it is not measured.
+static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_states *s,
+                                 const double *energy, const plumb_dynamics_options *opt)
+{
+    *out = (plumb_flow){0};
+    if (s->dims % 2) return PLUMB_OK;
+    const int64_t shape[] = {s->trajectories, s->steps - s->context, s->dims};
+    double *rollout = copy_scored(mem, s, s->rollout, s->dims);
+    double *truth = copy_scored(mem, s, s->truth, s->dims);
+    double *scored_energy = energy ? copy_scored(mem, s, energy, 1) : NULL;
+    if (!rollout || !truth || (energy && !scored_energy)) return PLUMB_EMEMORY;
+    const plumb_array latent = plumb_array_view(rollout, PLUMB_FLOAT64, 3, shape);
+    const plumb_array state = plumb_array_view(truth, PLUMB_FLOAT64, 3, shape);
+    const plumb_array kept = plumb_array_view(scored_energy, PLUMB_FLOAT64, 2, shape);
+    const plumb_flow_input in = {
+        .size = sizeof in, .latent = &latent, .truth = &state, .energy = energy ? &kept : NULL};
+    plumb_flow_options options = plumb_flow_defaults();
+    options.drop_nonfinite = true;
+    options.resamples = opt->resamples;
+    options.seed = opt->seed;
+    const plumb_status st = plumb_flow_measure(out, &in, &options);
+    return st == PLUMB_ESHAPE || st == PLUMB_ENUMERIC ? PLUMB_OK : st;
+}
+
 static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dynamics_input *in,
                                 const plumb_dynamics_options *opt)
 {
@@ -81,8 +117,8 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     if (!st) st = dynamics_find_conserved(out, mem, &states, energy);
     if (!st) st = dynamics_compare_motion(out, mem, &states);
     if (st) return st;
-    // Here the flow, the rate at which areas of the readout grow, is to be measured from
-    // states.rollout and states.truth, and written under the key "flow" (record.c).
+    st = measure_flow(&out->flow, mem, &states, energy, opt);
+    if (st) return st;
     out->r2 = states.r2;
     out->r2_worst = states.r2_worst;
     hash_arrays(out->input_hash,
@@ -113,6 +149,7 @@ plumb_status plumb_dynamics_measure(plumb_dynamics *out, const plumb_dynamics_in
     if (st) {
         plumb_state_forecast_clear(&result.motion);
         plumb_state_forecast_clear(&result.floor);
+        plumb_flow_clear(&result.flow);
         return result_end(st, &result.memory);
     }
     result.seconds = clock_now() - start;
@@ -125,5 +162,6 @@ void plumb_dynamics_clear(plumb_dynamics *result)
     if (!result) return;
     plumb_state_forecast_clear(&result->motion);
     plumb_state_forecast_clear(&result->floor);
+    plumb_flow_clear(&result->flow);
     result_clear(result, sizeof *result, result->memory);
 }

@@ -75,7 +75,12 @@ void plumb_dynamics_record(plumb_record *record, const plumb_dynamics *result,
     plumb_record_set_double(record, "spectrum_floor", result->spectrum_floor);
     plumb_record_set_double(record, "phase_rate", result->phase_rate);
     plumb_record_set_double(record, "range", result->range);
-    plumb_record_set_null(record, "flow"); // not measured yet: see measure_all() of dynamics.c
+    if (result->flow.measured) plumb_flow_record(record, &result->flow);
+    else {
+        plumb_record_set_null(record, "flow");
+        plumb_record_set_null(record, "flow_verdict");
+        plumb_record_set_null(record, "flow_why");
+    }
     plumb_record_set_int(record, "diverged", motion->diverged);
     // Options, sizes, and what is needed to repeat the measurement.
     plumb_record_set_int(record, "context", opt.context);
