@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files of arrays: .npy, .npz, .safetensors, HDF5 if this build has it, and read only the
-// dictionaries that PyTorch saves as .pth.
+// dictionaries that PyTorch saves as .pth, tables of numbers (.csv, .tsv) and folders of .npy and
+// .npz files.
 //
 // Files are not trusted: every size is checked against the bytes that exist before memory is
 // allocated. HDF5 is read in a child process with its own limits.
@@ -25,7 +26,9 @@ extern "C" {
 typedef struct plumb_file plumb_file;
 
 /// Opens x.npy, x.npz, x.h5 (.hdf5), x.safetensors or x.pth (.pt) and lists its arrays. Arrays are
-/// read on demand. A .npy file has one array whose name is "".
+/// read on demand. A .npy file has one array whose name is "". Of x.csv (.tsv), a line of names and
+/// then numbers, each column is an array (rows,); columns z[0], z[1] ... are z (rows, k). A folder
+/// has the array x of x.npy or x.npz.
 PLUMB_API plumb_status plumb_file_open(plumb_file **out, const char *path);
 
 /// Closes the file and frees every array read from it. May be NULL: file.

@@ -195,6 +195,30 @@ PLUMB_API plumb_status plumb_world_simulate_from(const plumb_world_item *out,
                                                  const double *parameters, int64_t steps,
                                                  const plumb_world_options *options);
 
+// ---- quantities ----
+
+/// A physical quantity that follows from a state and the parameters, as a target for a probe:
+/// "velocity" dq/dt and "force" dp/dt of n columns each, "energy", and in two-body worlds "orbit".
+typedef struct plumb_world_quantity {
+    const char *name;
+    int64_t columns;
+    const char *const *column_names; ///< (columns), or NULL.
+} plumb_world_quantity;
+
+/// Number of quantities of a world; 0 in rooms.
+PLUMB_API int64_t plumb_world_quantity_count(const plumb_world *world);
+/// Quantity `index`; false if there is none.
+PLUMB_API bool plumb_world_quantity_at(plumb_world_quantity *out, const plumb_world *world,
+                                       int64_t index);
+
+/// Computes quantity `index` of `count` published states (count, 2n) of one trajectory into out
+/// (count, columns). `parameters` are as in plumb_world_item. Fails with PLUMB_EVALUE if there is
+/// no such quantity, for masses that are not positive, and for values that are not finite. May be
+/// NULL: parameters, for those of item 0 with seed 0.
+PLUMB_API plumb_status plumb_world_quantity_compute(double *out, const plumb_world *world,
+                                                    int64_t index, const double *state,
+                                                    int64_t count, const double *parameters);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,19 +9,19 @@ True
 Arrays are NumPy's, or anything that has __array__, __dlpack__ or a buffer: tensors of PyTorch and JAX."""
 import json as _json
 
-from ._measures import forecast, kappa, loops, surprise, symetric
+from ._measures import dynamics, forecast, kappa, loops, probe, surprise, symetric
 from ._native import (ERRORS, FileError, FormatError, MissingError, NumericError, OutOfMemoryError, PlumbError,
                       RangeError, ShapeError, StoppedError)
 from ._native import lib as _lib
 from ._native import record as _record
 from ._report import report
-from ._results import Evaluation, Forecast, Kappa, Result, Surprise, Symetric
+from ._results import Dynamics, Evaluation, Forecast, Kappa, Probe, Result, StateForecast, Surprise, Symetric
 from ._runs import Rollout, Run, load_run
 from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
-__all__ = ["symetric", "kappa", "loops", "forecast", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
-           "Symetric", "Kappa", "Forecast", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
+__all__ = ["symetric", "kappa", "loops", "forecast", "probe", "dynamics", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
+           "Symetric", "Kappa", "Forecast", "StateForecast", "Probe", "Dynamics", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
            "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
 
 

@@ -70,6 +70,29 @@ class Forecast(Result):
     errors: NDArray[np.float64]
     errors_backward: NDArray[np.float64]
 
+class StateForecast(Result):
+    mse: Optional[float]
+    vrmse: Optional[float]
+    vpt: float
+    vpt_ci: Interval
+    baselines: Dict[str, Dict[str, Optional[float]]]
+    errors: NDArray[np.float64]
+
+class Dynamics(Result):
+    verdict: str
+    verdict_why: str
+    r2: float
+    vpt: float
+    vpt_ci: Interval
+
+class Probe(Result):
+    r2: float
+    r2_nonlinear: Optional[float]
+    targets: List[Dict[str, Any]]
+    groups: List[Dict[str, Any]]
+    fold: List[int]
+    def target(self, name: str) -> Dict[str, Any]: ...
+
 class Surprise(Result):
     scorers: Dict[str, Dict[str, Any]]
     concepts: Optional[List[Dict[str, Any]]]
@@ -127,6 +150,7 @@ class World:
     parameters: Dict[str, int]
     def __init__(self, name: str) -> None: ...
     def batch(self, count: int, steps: int = 60, *, seed: int = 0, first: int = 0, threads: int = 0, **options: Any) -> Batch: ...
+    def quantities(self, state: ArrayLike, parameters: Union[None, Mapping[str, ArrayLike], ArrayLike] = None) -> Dict[str, NDArray[np.float64]]: ...
     def dataset(self, items: int, steps: int = 60, *, seed: int = 0, first: int = 0, **options: Any) -> Dataset: ...
     def loader(self, batch: int = 32, window: int = 64, *, states: bool = True, copy: bool = True,
                world_options: Optional[Mapping[str, Any]] = None, **options: Any) -> Loader: ...
@@ -163,7 +187,14 @@ def symetric(latent: ArrayLike, truth: ArrayLike, variance: Optional[ArrayLike] 
 def loops(latent: ArrayLike, truth: ArrayLike, loop: ArrayLike, **options: Any) -> Dict[str, Any]: ...
 def kappa(latent: ArrayLike, truth: ArrayLike, *, momenta: Optional[ArrayLike] = None, **options: Any) -> Kappa: ...
 def forecast(truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLike] = None, *,
-             states: Optional[ArrayLike] = None, **options: Any) -> Forecast: ...
+             states: Optional[ArrayLike] = None, kind: Optional[str] = None, energy: Optional[ArrayLike] = None,
+             prediction_energy: Optional[ArrayLike] = None, **options: Any) -> Union[Forecast, StateForecast]: ...
+def probe(latent: Union[ArrayLike, Sequence[ArrayLike]], targets: Union[ArrayLike, Mapping[str, Any]], *,
+          frames: Optional[ArrayLike] = None, action: Optional[ArrayLike] = None, lengths: Optional[ArrayLike] = None,
+          offsets: Optional[ArrayLike] = None, cut: Optional[int] = None, ood: Union[None, str, ArrayLike] = None, angles: Sequence[str] = (),
+          columns: Optional[Mapping[str, Sequence[str]]] = None, **options: Any) -> Probe: ...
+def dynamics(latent: ArrayLike, encoded: ArrayLike, truth: ArrayLike, *, energy: Optional[ArrayLike] = None,
+             **options: Any) -> Dynamics: ...
 def surprise(surprise: Optional[ArrayLike] = None, *, truth: Optional[ArrayLike] = None,
              prediction: Optional[ArrayLike] = None, feature: Optional[ArrayLike] = None,
              observation: Optional[ArrayLike] = None, surprise_voe: Optional[ArrayLike] = None,

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
 from ._native import SCORERS, ShapeError, call, lib, new_result, record, types
-from ._results import Forecast, Kappa, Surprise, Symetric
+from ._results import Dynamics, Forecast, Kappa, Probe, StateForecast, Surprise, Symetric
 
 
 def _views(optional=(), **given):
@@ -144,7 +144,19 @@ def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, ka
     return Symetric(text, None, "phase-space", _kept(views))
 
 
-def forecast(truth, prediction, backward=None, *, states=None, **options):
+def _forecast_states(truth, prediction, energy, prediction_energy, options):
+    """A forecast of states or fields."""
+    views = _views(["energy", "prediction_energy"], truth=truth, prediction=prediction, energy=energy,
+                   prediction_energy=prediction_energy)
+    given = types["state_forecast_input"](size=ctypes.sizeof(types["state_forecast_input"]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    out, text = _measure("state_forecast", [ctypes.byref(given)], options_struct("state_forecast_options", options))
+    return StateForecast(text, {"errors": numbers(out.errors, (out.trajectories, out.scored))})
+
+
+def forecast(truth, prediction, backward=None, *, states=None, kind=None, energy=None, prediction_energy=None, **options):
     """How close are predicted frames to true ones, and for how long?
 
     All are (trajectories, steps, height, width, channels) in increasing time; backward is the prediction of a
@@ -152,13 +164,30 @@ def forecast(truth, prediction, backward=None, *, states=None, **options):
     exponent. Options are those of plumb_forecast_options: split=60,
     threshold=0.025, frames="no-overlap" ...
 
+    Arrays with another number of axes, or kind="states", are states (trajectories, steps, columns) or fields with axes of space
+    between: MSE, RMSE, NRMSE, VRMSE, sMAPE, VPT in standard deviations, and what needs no model. energy and prediction_energy
+    (trajectories, steps) give its drift. Options are those of plumb_state_forecast_options: context=10, deviations=0.5,
+    samples_axis=1.
+
     >>> import numpy as np, plumb
     >>> truth = np.full((3, 80, 4, 4, 1), 0.5)
     >>> prediction = truth.copy()
     >>> prediction[:, 70:] = 0
     >>> plumb.forecast(truth, prediction).vpt
     10
+    >>> line = np.tile(np.arange(20.0), (5, 1))[..., None]
+    >>> plumb.forecast(line, line + 1).mse
+    1
     """
+    if kind not in (None, "auto", "frames", "states"):
+        raise ValueError(f"kind is {kind!r}, wanted frames or states")
+    axes = np.ndim(prediction) - bool(options.get("samples_axis"))
+    if kind == "states" or kind != "frames" and axes != 5:
+        if backward is not None or states is not None:
+            raise TypeError("backward and states are for frames, not for states")
+        return _forecast_states(truth, prediction, energy, prediction_energy, options)
+    if energy is not None or prediction_energy is not None:
+        raise TypeError("energy is for states, not for frames")
     views = _views(["backward", "states"], truth=truth, prediction=prediction, backward=backward, states=states)
     opt = options_struct("forecast_options", options)
     out, text = _measure("forecast", [pointer(views[n]) for n in ("prediction", "backward", "truth", "states")], opt)
@@ -170,6 +199,110 @@ def forecast(truth, prediction, backward=None, *, states=None, **options):
     kept.pop("backward", None)
     kept.pop("states", None)
     return Forecast(text, arrays, "film", kept)
+
+
+def _padded(value, name):
+    """Arrays as they are; a list of arrays of different lengths as one array with NaN after the end of each."""
+    if not isinstance(value, (list, tuple)) or not value or isinstance(value[0], (int, float)):
+        return to_numpy(value, name)
+    rows = [to_numpy(one, name) for one in value]
+    if len({one.shape for one in rows}) == 1:
+        return np.stack(rows)
+    if len({one.shape[1:] for one in rows}) > 1:
+        raise ShapeError(f"{name}: its arrays differ in more than their first axis")
+    out = np.full((len(rows), max(map(len, rows))) + rows[0].shape[1:], np.nan)
+    for i, one in enumerate(rows):
+        out[i, :len(one)] = one
+    return out
+
+
+def _probe_target(name, value, columns, angles):
+    """One plumb_probe_target, and what it must keep alive."""
+    one = view(_padded(value, name))
+    target = types["probe_target"](name=name.encode(), array=ctypes.pointer(one))
+    known = columns.get(name)
+    width = one.shape[one.ndim - 1] if one.ndim > 1 else 1
+    names = list(known) if known else [f"{name}[{k}]" for k in range(width)]
+    if known:
+        if len(names) != width:
+            raise ValueError(f"columns of {name} are {len(names)}, wanted {width}")
+        target.columns = (ctypes.c_char_p * width)(*[str(word).encode() for word in names])
+    flags = [name in angles or word in angles for word in names]
+    target.angles = (ctypes.c_bool * width)(*flags)
+    return target, one, [name, *names]
+
+
+def probe(latent, targets, *, frames=None, action=None, lengths=None, offsets=None, cut=None, ood=None, angles=(), columns=None,
+          **options):
+    """What of the physics is in these latents? Linear and non-linear readouts, tested on other trajectories.
+
+    latent (trajectories, steps, d), any d; trajectories that end early have NaN after their end, or are a list of arrays.
+    targets is a dict of arrays, or one array, which is then called "truth": (trajectories, steps, k) or (trajectories, steps),
+    a value per step; (trajectories, k) or (trajectories,), a value per trajectory. angles names targets in radians, "truth"
+    or "truth[0]"; columns gives names, {"truth": ["q", "p"]}. Flat rows, latent (rows, d), need lengths and offsets, the first row
+    of each trajectory, as ep_len and ep_offset of a dataset; one long trajectory (steps, d) needs cut=60, pieces of 60 steps. frames (trajectories, steps, height, width, channels) and
+    action (trajectories, steps, a) are for controls. ood, a name or an array: fit to its low half, test on its high half.
+    Options are those of plumb_probe_options: folds=5, shuffles=5, nonlinear=False ...
+
+    >>> import numpy as np, plumb
+    >>> state = plumb.world("mass-spring").batch(40, seed=1).state
+    >>> result = plumb.probe(state @ [[1.0, 2.0, 0.5], [0.5, -1.0, 3.0]], state, columns={"truth": ["q", "p"]})
+    >>> [(one["name"], round(one["linear"]["r2"], 6), one["found"]) for one in result.targets]
+    [('q', 1.0, 'linear'), ('p', 1.0, 'linear')]
+    """
+    targets = targets if isinstance(targets, dict) else {"truth": targets}
+    if cut is not None:
+        rows = np.shape(latent)[0]
+        if np.ndim(latent) != 2 or not 1 <= cut <= rows:
+            raise ValueError(f"cut is {cut}, for latents of shape {np.shape(latent)}; wanted pieces of latents (steps, d)")
+        offsets = np.arange(0, rows - cut + 1, cut)
+        lengths = np.full(len(offsets), cut)
+    if not targets:
+        raise ValueError("targets is empty, wanted at least one array")
+    made = [_probe_target(str(name), value, columns or {}, angles) for name, value in targets.items()]
+    known = {word for _, _, words in made for word in words}
+    for word in angles:
+        if word not in known:
+            raise ValueError(f"angles has {word!r}, wanted some of {', '.join(sorted(known))}")
+    if isinstance(ood, str):
+        if ood not in targets:
+            raise ValueError(f"ood is {ood!r}, wanted an array or one of {', '.join(targets)}")
+        ood = targets[ood]
+    views = {"latent": view(_padded(latent, "latent"))}
+    for name, value in (("lengths", lengths), ("offsets", offsets), ("frames", frames), ("action", action), ("ood", ood)):
+        views[name] = None if value is None else view(_padded(value, name))
+    listed = (types["probe_target"] * len(made))(*[target for target, _, _ in made])
+    given = types["probe_input"](size=ctypes.sizeof(types["probe_input"]), targets=listed, target_count=len(made))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    _, text = _measure("probe", [ctypes.byref(given)], options_struct("probe_options", options))
+    return Probe(text)
+
+
+def dynamics(latent, encoded, truth, *, energy=None, **options):
+    """Does the model move as the world moves?
+
+    encoded (trajectories, steps, d) are latents of true frames, latent (trajectories, steps, d) the model's own rollouts from the
+    first of them, truth (trajectories, steps, k) the true states, energy (trajectories, steps) what the world keeps. The state is
+    read out of encoded latents by a probe, and the same readout is applied to the rollouts. Options are those of
+    plumb_dynamics_options: context=5, deviations=0.5, nonlinear=False ...
+
+    >>> import numpy as np, plumb
+    >>> t = np.linspace(0, 12, 60) + np.arange(20)[:, None]
+    >>> r = np.linspace(0.5, 1.5, 20)[:, None]
+    >>> truth = np.stack([r * np.cos(t), -r * np.sin(t)], -1)
+    >>> spiral = truth * np.linspace(1, 0.5, 60)[:, None]
+    >>> plumb.dynamics(spiral, truth, truth).verdict
+    'drifts'
+    """
+    views = _views(["energy"], latent=latent, encoded=encoded, truth=truth, energy=energy)
+    given = types["dynamics_input"](size=ctypes.sizeof(types["dynamics_input"]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    _, text = _measure("dynamics", [ctypes.byref(given)], options_struct("dynamics_options", options))
+    return Dynamics(text)
 
 
 def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,

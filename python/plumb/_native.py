@@ -56,6 +56,32 @@ STRUCTS = {
         "forward:forecast_direction backward:forecast_direction vpt:d vpt_relative:d vpt_ci:interval "
         "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q lyapunov:lyapunov seconds:d "
         "input_hash:B33 memory:p vpt_mean:d vpt_median:d vpt_above_still:d mean_frame:forecast_still last_frame:forecast_still",
+    "state_forecast_input": "size:z prediction:array* truth:array* energy:array* prediction_energy:array*",
+    "state_forecast_value": "value:d ci:interval",
+    "state_forecast_baseline": "vrmse:d vpt:d",
+    "state_forecast":
+        "mse:state_forecast_value rmse:state_forecast_value nrmse:state_forecast_value vrmse:state_forecast_value "
+        "smape:state_forecast_value column_mse:d* column_nrmse:d* column_vrmse:d* column_smape:d* errors:d* step_vrmse:d* "
+        "vpt:state_forecast_value vpt_median:d vpt_per_trajectory:d* last:state_forecast_baseline linear:state_forecast_baseline "
+        "mean:state_forecast_baseline lyapunov:lyapunov energy_drift:d energy_drift_truth:d crps:d energy_score:d samples:q "
+        "diverged:q trajectories:q steps:q scored:q space:q columns:q seconds:d input_hash:B33 memory:p",
+    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array*",
+    "dynamics_conserved": "measured:b truth:d encoded:d rollout:d trend:d share:d",
+    "dynamics":
+        "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "
+        "energy:dynamics_conserved found:dynamics_conserved histogram:d histogram_floor:d spectrum:d spectrum_floor:d "
+        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow",
+    "probe_target": "name:s array:array* columns:s* angles:b*",
+    "probe_input":
+        "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",
+    "probe_score":
+        "r2:d r2_ci:interval r:d r_ci:interval nmse:d nmse_ci:interval penalty:d",
+    "probe_line":
+        "name:s group:s angle:b constant:b linear:probe_score nonlinear:probe_score found:i shuffled:d shuffled_max:d "
+        "nonlinear_shuffled:d nonlinear_shuffled_max:d fractions:d3 past:d projection:d pixels:d action:d ood:probe_score",
+    "probe":
+        "r2:d r2_nonlinear:d line:probe_line* count:q group:probe_line* group_count:q trajectories:q steps:q dims:q rows:q "
+        "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q*",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
         "surprise_naive:array* concepts:array*",
@@ -88,6 +114,7 @@ STRUCTS = {
     "world_item":
         "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p mask:p camera:p objects:p cut:p "
         "event_counts:p",
+    "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256",
     "evaluation_errors": "clips:q model:d baselines:d3",
@@ -101,7 +128,7 @@ STRUCTS = {
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "loops_options", "phase_space_options",
-             "forecast_options", "surprise_options", "evaluation_options", "rollout_options", "report_options")
+             "forecast_options", "surprise_options", "probe_options", "state_forecast_options", "dynamics_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -253,6 +280,18 @@ i plumb_phase_space_measure phase_space* phase_space_input* phase_space_options*
 i plumb_forecast_measure forecast* array* array* array* array* forecast_options*
   plumb_forecast_clear forecast*
   plumb_forecast_record p forecast* forecast_options*
+  plumb_state_forecast_options_init state_forecast_options* z
+i plumb_state_forecast_measure state_forecast* state_forecast_input* state_forecast_options*
+  plumb_state_forecast_clear state_forecast*
+  plumb_state_forecast_record p state_forecast* state_forecast_options*
+  plumb_dynamics_options_init dynamics_options* z
+i plumb_dynamics_measure dynamics* dynamics_input* dynamics_options*
+  plumb_dynamics_clear dynamics*
+  plumb_dynamics_record p dynamics* dynamics_options*
+  plumb_probe_options_init probe_options* z
+i plumb_probe_measure probe* probe_input* probe_options*
+  plumb_probe_clear probe*
+  plumb_probe_record p probe* probe_options*
   plumb_surprise_options_init surprise_options* z
 i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_clear surprise*
@@ -266,6 +305,9 @@ world_info* plumb_world_get_info p
 i plumb_world_check_options p q world_options*
 i plumb_world_simulate world_item* p Q q q world_options*
 i plumb_world_simulate_from world_item* p p p q world_options*
+q plumb_world_quantity_count p
+b plumb_world_quantity_at world_quantity* p q
+i plumb_world_quantity_compute p p q p q p
   plumb_loader_options_init loader_options* z
 i plumb_loader_open p* p loader_options*
 i plumb_loader_next loader_batch* p

@@ -102,6 +102,44 @@ class Forecast(Result):
         return f"right for {number(self.vpt)} of {length} frames beyond what it was trained to predict", rows
 
 
+class StateForecast(Result):
+    """Errors of predicted states and VPT. `errors` is (trajectories, scored), in deviations."""
+
+    def _verdict(self):
+        rows = [(name, number(self._record[key]), interval(self._record.get(key + "_ci")))
+                for name, key in (("VPT", "vpt"), ("VRMSE", "vrmse"), ("NRMSE", "nrmse"), ("sMAPE", "smape"), ("MSE", "mse"))]
+        rows += [(f"VRMSE, {name}", number(one["vrmse"]), "") for name, one in self.baselines.items() if one["vrmse"] is not None]
+        return f"right for {number(self.vpt)} of {self.scored} steps", rows
+
+
+class Dynamics(Result):
+    """The verdict about the motion of rollouts, and the numbers it is made of."""
+
+    def _verdict(self):
+        rows = [("R2 of the readout", number(self.r2), ""), ("VPT", number(self.vpt), interval(self.vpt_ci)),
+                ("VRMSE", number(self.motion["vrmse"]), interval(self.motion["vrmse_ci"])), ("range", number(self.range), "")]
+        return f"{self.verdict}: {self.verdict_why}", rows
+
+
+class Probe(Result):
+    """R2 of every target by a linear and a non-linear probe, and controls. `targets` and `groups` are lists of dicts."""
+
+    def target(self, name):
+        """The line of one target or group."""
+        for one in self.targets + self.groups:
+            if one["name"] == name:
+                return one
+        raise KeyError(f"no target {name}; there are " + ", ".join(one["name"] for one in self.targets + self.groups))
+
+    def _verdict(self):
+        rows = [(f"R2, {one['name']}", number(one["linear"]["r2"]), interval(one["linear"]["r2_ci"]))
+                for one in self.targets if one["linear"]]
+        found = {kind: [one["name"] for one in self.targets if one["found"] == kind] for kind in ("linear", "nonlinear", "none")}
+        words = [f"{text}: {', '.join(found[kind])}" for kind, text in (("linear", "read out linearly"),
+                 ("nonlinear", "non-linearly only"), ("none", "not found")) if found[kind]]
+        return "; ".join(words), rows
+
+
 class Surprise(Result):
     """Accuracy and relative surprise by scorer."""
 

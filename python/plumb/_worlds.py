@@ -129,6 +129,37 @@ class World:
                 raise
         return self._pack(arrays)
 
+    def quantities(self, state, parameters=None):
+        """Physical quantities of published states (trajectories, steps, 2n), as targets for plumb.probe: velocity, force,
+        energy, and in two-body worlds orbit. `parameters` is the dict of a batch, or an array (trajectories, total); without
+        it the constants are those of item 0.
+
+        >>> import plumb
+        >>> world = plumb.world("two-body+c")
+        >>> batch = world.batch(3, steps=5)
+        >>> {name: array.shape for name, array in world.quantities(batch.state, batch.parameters).items()}
+        {'velocity': (3, 5, 4), 'force': (3, 5, 4), 'energy': (3, 5, 1), 'orbit': (3, 5, 5)}
+        """
+        state = np.ascontiguousarray(state, np.float64)
+        if state.ndim != 3 or state.shape[2] != 2 * self.n:
+            raise ValueError(f"state has shape {state.shape}, wanted (trajectories, steps, {2 * self.n})")
+        if isinstance(parameters, dict):
+            parameters = np.concatenate([np.reshape(np.asarray(parameters[name], np.float64), (len(state), -1))
+                                         for name in self.parameters], -1)
+        if parameters is not None:
+            parameters = np.ascontiguousarray(parameters, np.float64)
+            if parameters.shape != (len(state), self._parameter_total):
+                raise ValueError(f"parameters has shape {parameters.shape}, wanted ({len(state)}, {self._parameter_total})")
+        out, quantity = {}, types["world_quantity"]()
+        for index in range(lib.plumb_world_quantity_count(self._handle)):
+            lib.plumb_world_quantity_at(ctypes.byref(quantity), self._handle, index)
+            values = np.empty((*state.shape[:2], quantity.columns))
+            for i in range(len(state)):
+                _check(lib.plumb_world_quantity_compute(values[i].ctypes.data, self._handle, index, state[i].ctypes.data,
+                                                        state.shape[1], None if parameters is None else parameters[i].ctypes.data), None)
+            out[quantity.name.decode()] = values
+        return out
+
     def dataset(self, items, steps=None, *, seed=0, first=0, **options):
         """A sequence of `items` dicts of arrays, made when asked for: give it to torch.utils.data.DataLoader
         as it is, with any number of workers.

@@ -7,13 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/command.h"
+#include "cli/cmd_forecast_states.h"
+
+// What is predicted; by default the number of axes tells: frames have five.
+typedef enum forecast_kind { KIND_AUTO, KIND_FRAMES, KIND_STATES } forecast_kind;
+static const char *const kind_words[] = {"auto", "frames", "states", NULL};
 
 typedef struct forecast_command {
     const char *truth, *prediction, *backward, *state;
     const char *items, *require;
     plumb_forecast_options opt;
     bool json;
+    forecast_kind kind;
+    const char *world;
+    plumb_state_forecast_options states;
 } forecast_command;
 
 // clang-format off
@@ -27,6 +34,15 @@ static const cli_option command_options[] = {
      .help = "frames predicted backward from the last ones, as of plumb rollout --backward"},
     {.name = "state", .kind = OPTION_STRING, AT(state), .value = "F",
      .help = "true states (trajectories, steps, dimension): VPT in Lyapunov times too"},
+    {.name = "kind", .kind = OPTION_ENUM, .words = kind_words, AT(kind),
+     .help = "frames (trajectories, steps, height, width, channels), or states and fields "
+             "(trajectories, steps, ..., columns); auto: five axes are frames"},
+    {.name = "context", FROM(state_forecast_options, states, "context"), .group = "states"},
+    {.name = "deviations", FROM(state_forecast_options, states, "deviations")},
+    {.name = "samples-axis", FROM(state_forecast_options, states, "samples_axis")},
+    {.name = "world", .kind = OPTION_STRING, AT(world), .value = "NAME",
+     .complete = CLI_COMPLETE_WORLDS,
+     .help = "states: they are those of this world; measures the drift of its energy"},
     {.name = "frames", FROM(forecast_options, opt, "frames"), .group = "frames"},
     {.name = "split", FROM(forecast_options, opt, "split")},
     {.name = "inference", FROM(forecast_options, opt, "inference")},
@@ -61,6 +77,7 @@ static void defaults(void *given)
 {
     forecast_command *cmd = given;
     cmd->opt = plumb_forecast_defaults();
+    cmd->states = plumb_state_forecast_defaults();
 }
 
 // The arrays and the files they belong to.
@@ -131,11 +148,18 @@ static int read_backward(forecast_input *in, const char *spec, const char *forwa
 
 // Reads all arrays from one file, the backward prediction also from a second; it has one of two
 // names.
-static int read_together(forecast_input *in, const char *path, const char *backward)
+static int read_together(forecast_input *in, const forecast_command *cmd, const char *path)
 {
+    const char *backward = cmd->backward;
+    const int samples = cmd->states.samples_axis > 0;
     static const char *const backward_names[] = {"prediction_backward", "backward"};
-    if (plumb_file_open(&in->files[0], path) || read_truth(in) ||
+    if (plumb_file_open(&in->files[0], path) ||
         plumb_file_read_array(&in->prediction, in->files[0], "prediction"))
+        return cli_last_error(&cmd_forecast);
+    // A rollout has true states and true frames; the prediction tells which are meant.
+    const bool states =
+        cmd->kind == KIND_STATES || (cmd->kind == KIND_AUTO && in->prediction.ndim - samples != 5);
+    if (states ? plumb_file_read_array(&in->truth, in->files[0], "truth") : read_truth(in))
         return cli_last_error(&cmd_forecast);
     if (backward) return read_backward(in, backward, path);
     for (int i = 0; i < 2 && !in->has_backward; i++) {
@@ -162,7 +186,7 @@ static int read_input(forecast_input *in, const forecast_command *cmd, int files
     if (!files && !apart)
         return cli_error(c, EXIT_USAGE,
                          "needs F.npz or --truth F --prediction F; see plumb %s --help", c->name);
-    const int code = apart ? read_apart(in, cmd) : read_together(in, file[0], cmd->backward);
+    const int code = apart ? read_apart(in, cmd) : read_together(in, cmd, file[0]);
     if (code == EXIT_DONE && cmd->state &&
         plumb_file_read_spec(&in->state, &in->files[3], cmd->state, "truth"))
         return cli_last_error(c);
@@ -307,6 +331,37 @@ static int measure_input(const forecast_command *cmd, const forecast_input *in, 
     return code;
 }
 
+// The energies of one file; ndim 0 if it has none.
+static int read_energies(forecast_states *states, const forecast_input *in)
+{
+    plumb_file *file = in->files[0];
+    if (!file || !plumb_file_has_array(file, "energy") ||
+        !plumb_file_has_array(file, "prediction_energy"))
+        return EXIT_DONE;
+    if (plumb_file_read_array(&states->energy, file, "energy") ||
+        plumb_file_read_array(&states->prediction_energy, file, "prediction_energy"))
+        return cli_last_error(&cmd_forecast);
+    return EXIT_DONE;
+}
+
+static int measure_states(const forecast_command *cmd, const forecast_input *in, const char *file)
+{
+    forecast_states states = {.truth = in->truth,
+                              .prediction = in->prediction,
+                              .world = cmd->world,
+                              .require = cmd->require,
+                              .json = cmd->json,
+                              .opt = cmd->states};
+    states.opt.resamples = cmd->opt.resamples;
+    states.opt.seed = cmd->opt.seed;
+    states.opt.threads = cmd->opt.threads;
+    if (cmd->items || cmd->state || in->has_backward)
+        return cli_error(&cmd_forecast, EXIT_USAGE,
+                         "--items, --state and --backward are for frames, not for states");
+    const int code = read_energies(&states, in);
+    return code == EXIT_DONE ? forecast_states_run(&states, file) : code;
+}
+
 static int run(void *given, int files, char **file)
 {
     forecast_command *cmd = given;
@@ -316,18 +371,24 @@ static int run(void *given, int files, char **file)
         return cli_error(&cmd_forecast, EXIT_USAGE,
                          "--split is for --frames plain; %s is set by --inference and --target",
                          get_protocol_name(&cmd->opt));
-    int code = check_requirements(cmd, &(plumb_forecast){0}, require_parse);
-    if (code != EXIT_DONE) return code;
     forecast_input in = {0};
-    code = read_input(&in, cmd, files, file);
-    if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
+    int code = read_input(&in, cmd, files, file);
+    const bool frames = in.truth.ndim == 5 && in.prediction.ndim == 5;
+    const char *name = files ? file[0] : NULL;
+    if (code == EXIT_DONE && (cmd->kind == KIND_STATES || (cmd->kind == KIND_AUTO && !frames))) {
+        code = measure_states(cmd, &in, name);
+        close_input(&in);
+        return code;
+    }
+    if (code == EXIT_DONE) code = check_requirements(cmd, &(plumb_forecast){0}, require_parse);
+    if (code == EXIT_DONE) code = measure_input(cmd, &in, name);
     close_input(&in);
     return code;
 }
 
 const cli_command cmd_forecast = {
     .name = "forecast",
-    .summary = "measure predicted frames: MSE and valid prediction time",
+    .summary = "predicted frames or states: errors and valid prediction time",
     .usage = "F.npz [--backward F] | --truth F --prediction F [--backward F] [options]",
     .text =
         "Compares predicted frames with true ones. F.npz has arrays \"truth\" (or \"frames\") and "
@@ -336,7 +397,10 @@ const cli_command cmd_forecast = {
         "trained to predict, MSE Ext over those after them, both divided by height x width x "
         "channels as "
         "published. VPT, the valid prediction time, is the number of extrapolated frames before "
-        "the first whose error exceeds the threshold.",
+        "the first whose error exceeds the threshold.\n\n"
+        "States (trajectories, steps, columns), and fields with axes of space between, are "
+        "measured by MSE, RMSE, NRMSE, VRMSE, sMAPE and VPT in standard deviations, beside "
+        "predictions that need no model.",
     .example = "plumb forecast frames.npz --split 60 --require vpt=40 --json",
     .options = command_options,
     .options_size = sizeof(forecast_command),

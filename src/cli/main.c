@@ -13,10 +13,10 @@
 #include "cli/common/command.h"
 #include "cli/common/version.h"
 
-const cli_command *const cli_commands[] = {&cmd_measure, &cmd_forecast, &cmd_surprise, &cmd_report,
-                                           &cmd_worlds,  &cmd_simulate, &cmd_convert,  &cmd_show,
-                                           &cmd_audit,   &cmd_train,    &cmd_evaluate, &cmd_rollout,
-                                           &cmd_sweep,   &cmd_demo,     &cmd_doctor,   NULL};
+const cli_command *const cli_commands[] = {
+    &cmd_measure,  &cmd_probe,    &cmd_dynamics, &cmd_forecast, &cmd_surprise, &cmd_report,
+    &cmd_worlds,   &cmd_simulate, &cmd_convert,  &cmd_show,     &cmd_audit,    &cmd_train,
+    &cmd_evaluate, &cmd_rollout,  &cmd_sweep,    &cmd_demo,     &cmd_doctor,   NULL};
 
 // Headings of the list of commands, each before the command it names.
 static const struct {

@@ -13,6 +13,8 @@
 #include "base/argument.h"
 #include "base/name_index.h"
 #include "base/status.h"
+#include "io/csv.h"
+#include "io/folder.h"
 #include "io/hdf5/client.h"
 #include "io/npy.h"
 #include "io/npz.h"
@@ -31,7 +33,13 @@ static const array_file_format formats[] = {
     {".pth", pth_open, pth_read, pth_close, pth_save, NULL},
     {".pt", pth_open, pth_read, pth_close, pth_save, NULL},
     {".safetensors", safetensors_open, safetensors_read, safetensors_close, safetensors_save, NULL},
+    {".csv", csv_open, csv_read, csv_close, csv_save, NULL},
+    {".tsv", csv_open, csv_read, csv_close, csv_save, NULL},
 };
+// A folder has no suffix.
+static const array_file_format folder_format = {"",           folder_open, folder_read,
+                                                folder_close, folder_save, NULL};
+
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 // An open file. Arrays are read at first use and stay in memory until the file is closed.
@@ -60,7 +68,8 @@ static const array_file_format *find_format(const char *path, size_t length)
 static plumb_status reject_format(const char *path)
 {
     return fail(PLUMB_EFILE,
-                "%s: the name ends in none of .npy, .npz, .h5, .hdf5, .pth, .safetensors", path);
+                "%s: the name ends in none of .npy, .npz, .h5, .hdf5, .pth, .safetensors, .csv",
+                path);
 }
 
 plumb_status plumb_file_open(plumb_file **out, const char *path)
@@ -68,6 +77,7 @@ plumb_status plumb_file_open(plumb_file **out, const char *path)
     REQUIRE_ARGUMENT(out);
     REQUIRE_ARGUMENT(path);
     const array_file_format *format = find_format(path, strlen(path));
+    if (!format && folder_is(path)) format = &folder_format;
     if (!format) return reject_format(path);
     plumb_file *file = calloc(1, sizeof *file);
     if (!file) return fail(PLUMB_EMEMORY, "%s: no memory to open it", path);

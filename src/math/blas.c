@@ -153,6 +153,12 @@ void blas_gram(double *g, int64_t ldg, const double *a, int64_t lda, int64_t row
         for (int64_t j = 0; j < i; j++) g[i * ldg + j] = g[j * ldg + i];
 }
 
+void blas_gram_add(double *g, int64_t ldg, const double *a, int64_t lda, int64_t rows, int64_t n)
+{
+    assert(blas.syrk);
+    blas.syrk(ROW_MAJOR, UPPER, TRANSPOSE, (int)n, (int)rows, 1.0, a, (int)lda, 1.0, g, (int)ldg);
+}
+
 const char *blas_kernel(void)
 {
     load_once();

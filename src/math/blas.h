@@ -27,6 +27,9 @@ void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transp
 /// G (n, n) = A^T A, both triangles, with A (rows, n). Rows lie ldg and lda apart.
 void blas_gram(double *g, int64_t ldg, const double *a, int64_t lda, int64_t rows, int64_t n);
 
+/// The upper triangle of G (n, n) += A^T A, with A (rows, n).
+void blas_gram_add(double *g, int64_t ldg, const double *a, int64_t lda, int64_t rows, int64_t n);
+
 /// The kernel set in use, as OpenBLAS calls it; "none" without OpenBLAS.
 const char *blas_kernel(void);
 /// As in "OpenBLAS 0.3.21"; "" without OpenBLAS.

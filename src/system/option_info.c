@@ -5,11 +5,14 @@
 
 #include "dataset/options.h"
 #include "evaluate/options.h"
+#include "measures/dynamics/dynamics.h"
 #include "measures/flow/options.h"
 #include "measures/forecast/options.h"
+#include "measures/forecast/states.h"
 #include "measures/kappa/options.h"
 #include "measures/loops/options.h"
 #include "measures/phase_space/options.h"
+#include "measures/probe/options.h"
 #include "measures/surprise/options.h"
 #include "measures/symetric/options.h"
 #include "plumb/system.h"
@@ -19,13 +22,14 @@
 #include "worlds/options.h"
 
 static const option_table *const tables[] = {
-    &world_option_table,      &dataset_write_option_table, &dataset_simulate_option_table,
-    &loader_option_table,     &symetric_option_table,      &kappa_option_table,
-    &flow_option_table,       &loops_option_table,         &phase_space_option_table,
-    &forecast_option_table,   &surprise_option_table,      &surprise_losses_option_table,
-    &training_option_table,   &evaluation_option_table,    &rollout_option_table,
-    &audit_option_table,      &sweep_option_table,         &report_option_table,
-    &item_figure_option_table};
+    &world_option_table,       &dataset_write_option_table, &dataset_simulate_option_table,
+    &loader_option_table,      &symetric_option_table,      &kappa_option_table,
+    &flow_option_table,        &loops_option_table,         &phase_space_option_table,
+    &forecast_option_table,    &surprise_option_table,      &surprise_losses_option_table,
+    &training_option_table,    &evaluation_option_table,    &rollout_option_table,
+    &audit_option_table,       &sweep_option_table,         &report_option_table,
+    &item_figure_option_table, &probe_option_table,         &state_forecast_option_table,
+    &dynamics_option_table};
 
 bool plumb_option_info_at(plumb_option_info *info, const char *name, int64_t index)
 {

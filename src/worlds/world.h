@@ -57,6 +57,9 @@ struct plumb_world {
                                const double *parameters);
     double (*compute_energy)(const plumb_world *world, const double *phase,
                              const double *parameters);
+    /// One more quantity of a phase, and its description. NULL if there is none.
+    const plumb_world_quantity *quantity;
+    void (*compute_quantity)(double *out, const double *phase, const double *parameters);
     /// Converts a phase to the published state. NULL if they are the same.
     void (*to_published)(double *state, const plumb_world *world, const double *phase);
     /// Converts a phase to minimal canonical coordinates. NULL if they are the same.

@@ -64,7 +64,7 @@ def by_number(pattern):
 
 
 def test_every_example_has_a_case_here():
-    assert {path.name[:2] for path in EXAMPLES.glob("[0-9]*")} == {"01", "02", "03", "04", "05", "06", "07"}
+    assert {path.name[:2] for path in EXAMPLES.glob("[0-9]*")} == {"01", "02", "03", "04", "05", "06", "07", "08"}
 
 
 def test_01_measures_a_good_model():
@@ -77,6 +77,12 @@ def test_02_measures_from_c(tmp_path):
 
 def test_03_loads_batches_from_c(tmp_path):
     assert "mass-spring+c, batch 4" in run_c(by_number("03_*"), "mass-spring+c", tmp_path)
+
+
+def test_08_tells_newton_from_kepler():
+    lines = run_python(by_number("08_*")).splitlines()
+    force, orbit = ({line.split()[0]: float(line.split()[k]) for line in lines[1:]} for k in (3, 7))
+    assert force["newton"] > 0.99 > 0.5 > force["kepler"] and orbit["kepler"] > 0.99 > 0.9 > orbit["newton"]
 
 
 @pytest.mark.skipif(bool(SANITIZE), reason="PyTorch and a sanitizer do not go together")

@@ -25,6 +25,8 @@ ALLOWED = {
     "measures/phase_space": {"base", "measures/symetric", "measures/kappa", "measures/flow"},
     "measures/forecast": {"base", "math"},
     "measures/surprise": {"base", "math"},
+    "measures/probe": {"base", "math"},
+    "measures/dynamics": {"base", "math", "measures/flow", "measures/probe", "measures/forecast"},
     "measures": {"base", "math"},
     "models": {"base", "math", "engine", "dataset/video.h"},
     "models/latent_dynamics": {"base", "math", "engine", "dataset/video.h", "models"},
@@ -41,8 +43,8 @@ ALLOWED = {
     "report": {"base", "io", "plot", "plumb/world.h", "plumb/dataset.h", "plumb/kappa.h", "plumb/phase_space.h",
                "plumb/surprise.h", "measures/rank_correlation.h", "plumb/evaluation.h", "plumb/rollout.h"},
     # The list of all options.
-    "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/flow", "measures/loops", "measures/phase_space",
-               "measures/forecast", "measures/surprise", "distributed", "train", "evaluate", "sweep", "report"},
+    "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/flow", "measures/loops",
+               "measures/phase_space", "measures/forecast", "measures/surprise", "measures/probe", "measures/dynamics", "distributed", "train", "evaluate", "sweep", "report"},
     "cli": {"plumb/*", "base/option.h", "base/spelling.h"},
     "python": {"plumb/*"},
 }
@@ -52,7 +54,7 @@ PUBLIC = {
     "status": "base", "array": "base", "record": "base", "file": "io", "world": "worlds",
     "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa",
     "flow": "measures/flow", "loops": "measures/loops",
-    "phase_space": "measures/phase_space", "forecast": "measures/forecast", "surprise": "measures/surprise",
+    "phase_space": "measures/phase_space", "forecast": "measures/forecast", "state_forecast": "measures/forecast", "probe": "measures/probe", "dynamics": "measures/dynamics", "surprise": "measures/surprise",
     "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate",
     "sweep": "sweep", "report": "report", "system": "system", "distributed": "distributed", "plumb": "cli",
 }

@@ -52,6 +52,22 @@ TEST(a_gram_matrix_has_both_halves)
         }
 }
 
+TEST(a_gram_matrix_can_be_added)
+{
+    double a[K * N], g[N * N];
+    for (int k = 0; k < K; k++)
+        for (int j = 0; j < N; j++) a[k * N + j] = random_number(k, j);
+    for (int i = 0; i < N * N; i++) g[i] = i;
+    CHECK_OK(blas_library_load());
+    blas_gram_add(g, N, a, N, K, N);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = i * N + j;
+            for (int k = 0; k < K && j >= i; k++) sum += random_number(k, i) * random_number(k, j);
+            CHECK_NEAR(g[i * N + j], sum, 0);
+        }
+}
+
 TEST(the_kernels_are_not_older_than_the_processor)
 {
     // This process loaded nothing before, so there was nothing in the way of mending them.

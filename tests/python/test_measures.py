@@ -241,3 +241,109 @@ def test_threads_get_messages_of_their_own():
     for thread in threads:
         thread.join()
     assert len(messages) == 8 and all(str(shape[2]) in text for shape, text in messages)
+
+
+# ---- states ----
+
+def test_a_forecast_of_states_is_the_programs(program):
+    late = np.stack([radius * np.cos(0.9 * t + phase), -radius * np.sin(0.9 * t + phase)], -1)
+    result = plumb.forecast(TRUTH, late, deviations=0.3)
+    assert near(result.to_dict(), program("forecast", "--deviations", "0.3", truth=TRUTH, prediction=late))
+    assert result.errors.shape == (40, 60) and "steps" in repr(result)
+    drift = plumb.forecast(TRUTH, late, energy=ENERGY, prediction_energy=2 * ENERGY).energy_drift
+    assert drift is not None
+    for wrong in ({"backward": late}, {"states": late}):
+        with pytest.raises(TypeError):
+            plumb.forecast(TRUTH, late, **wrong)
+    with pytest.raises(ValueError):
+        plumb.forecast(TRUTH, late, kind="pictures")
+    with pytest.raises(TypeError):
+        plumb.forecast(FRAMES, PREDICTION, energy=ENERGY)
+
+
+# ---- probe ----
+
+LATENT = TRUTH @ rng.normal(size=(2, 7)) + 0.1 * rng.standard_normal((40, 60, 7))
+ENERGY = (TRUTH ** 2).sum(-1) / 2
+
+
+def near(a, b):
+    """Equal but for the last digits of products, which depend on who loaded OpenBLAS, and seconds."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(near(a[k], b[k]) for k in a if k != "seconds")
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(near, a, b))
+    return abs(a - b) < 1e-7 if isinstance(a, float) and isinstance(b, (int, float)) else a == b
+
+
+def test_a_probe_is_the_programs(program):
+    result = plumb.probe(LATENT, {"truth": TRUTH, "energy": ENERGY}, ood="energy")
+    assert near(result.to_dict(), program("probe", "--ood", "energy", latent=LATENT, truth=TRUTH, energy=ENERGY))
+    assert result.target("truth")["linear"]["r2"] > 0.9 and "truth[0]" in repr(result)
+    with pytest.raises(KeyError):
+        result.target("mass")
+
+
+def test_a_probe_names_columns_and_angles():
+    angle = np.arctan2(q, p)
+    result = plumb.probe(LATENT, np.stack([q, angle], -1), columns={"truth": ["q", "phi"]}, angles=["phi"], controls=False)
+    assert [(one["name"], one["angle"]) for one in result.targets] == [("q", False), ("phi", True)]
+    assert result.target("phi")["linear"]["r2"] > 0.8
+    for wrong in ({"angles": ["x"]}, {"columns": {"truth": ["q"]}}, {"ood": "x"}):
+        with pytest.raises(ValueError):
+            plumb.probe(LATENT, TRUTH, **wrong)
+
+
+def test_a_probe_takes_trajectories_of_different_lengths():
+    lengths = rng.integers(20, 60, 40)
+    as_list = plumb.probe([x[:n] for x, n in zip(LATENT, lengths)], [x[:n] for x, n in zip(TRUTH, lengths)], controls=False)
+    named = plumb.probe(LATENT, TRUTH, lengths=lengths, controls=False)
+    assert as_list.rows == named.rows == lengths.sum() and near(as_list.targets, named.targets)
+
+
+def test_a_probe_takes_rows():
+    want = plumb.probe(LATENT, TRUTH, controls=False)
+    rows = LATENT.reshape(-1, 7), TRUTH.reshape(-1, 2)
+    assert near(plumb.probe(*rows, cut=60, controls=False).targets, want.targets)
+    flat = plumb.probe(*rows, lengths=np.full(40, 60), offsets=60 * np.arange(40), controls=False)
+    assert near(flat.targets, want.targets)
+    for wrong in ({"offsets": np.zeros(40)}, {"lengths": np.full(40, 61), "offsets": 60 * np.arange(40)}):
+        with pytest.raises(plumb.PlumbError):
+            plumb.probe(*rows, **wrong)
+    with pytest.raises(ValueError, match="cut is 60"):
+        plumb.probe(LATENT, TRUTH, cut=60)
+
+
+def test_a_world_gives_targets_to_a_probe():
+    world = plumb.world("two-body+c")
+    batch = world.batch(12, steps=8, seed=2)
+    made = world.quantities(batch.state, batch.parameters)
+    assert np.allclose(np.concatenate([made["velocity"], made["force"]], -1), batch.derivative, rtol=1e-9, atol=1e-12)
+    assert np.allclose(made["energy"][..., 0], batch.energy) and made["orbit"].std(1).max() < 1e-9
+    for wrong in ((batch.state[..., :4], None), (batch.state, np.ones((12, 2)))):
+        with pytest.raises(ValueError):
+            world.quantities(*wrong)
+
+
+def test_what_a_probe_refuses():
+    with pytest.raises(plumb.ShapeError, match="truth has shape"):
+        plumb.probe(LATENT, TRUTH[:, :50])
+    with pytest.raises(plumb.RangeError, match="3 trajectories"):
+        plumb.probe(LATENT[:3], TRUTH[:3])
+    with pytest.raises(ValueError, match="empty"):
+        plumb.probe(LATENT, {})
+
+
+# ---- dynamics ----
+
+def test_dynamics_are_the_programs(program):
+    spiral = LATENT * np.linspace(1, 0.4, 60)[:, None]
+    result = plumb.dynamics(spiral, LATENT, TRUTH, energy=ENERGY, context=5)
+    want = program("dynamics", "--context", "5", latent=spiral, encoded=LATENT, truth=TRUTH, energy=ENERGY)
+    assert result.verdict == want["verdict"] == "drifts" and near(result.motion, want["motion"])
+    assert "drifts" in repr(result) and result.flow["area_change"] < -0.3
+    assert plumb.dynamics(LATENT, LATENT, TRUTH).verdict == "right"
+    with pytest.raises(plumb.ShapeError):
+        plumb.dynamics(LATENT[:, 1:], LATENT, TRUTH)
+    with pytest.raises(TypeError):
+        plumb.dynamics(LATENT, None, TRUTH)

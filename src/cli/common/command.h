@@ -74,9 +74,9 @@ typedef struct cli_command {
     int (*run)(void *options, int files, char **file);
 } cli_command;
 
-extern const cli_command cmd_audit, cmd_convert, cmd_demo, cmd_doctor, cmd_evaluate, cmd_forecast,
-    cmd_measure, cmd_report, cmd_rollout, cmd_show, cmd_simulate, cmd_surprise, cmd_sweep,
-    cmd_train, cmd_worlds;
+extern const cli_command cmd_audit, cmd_convert, cmd_demo, cmd_doctor, cmd_dynamics, cmd_evaluate,
+    cmd_forecast, cmd_measure, cmd_probe, cmd_report, cmd_rollout, cmd_show, cmd_simulate,
+    cmd_surprise, cmd_sweep, cmd_train, cmd_worlds;
 
 /// All commands, NULL at the end.
 extern const cli_command *const cli_commands[];
@@ -181,6 +181,35 @@ void table_direction(const char *name, const plumb_forecast_direction *direction
 void table_averages(const plumb_forecast *forecast);
 /// The rows below a VPT: what pictures that never move score.
 void table_stills(const plumb_forecast_direction *direction);
+
+// ---- rows.c ----
+
+/// Which steps of longer arrays count.
+typedef enum cli_align { CLI_ALIGN_NONE, CLI_ALIGN_START, CLI_ALIGN_END } cli_align;
+extern const char *const cli_align_words[]; ///< "none", "start", "end", NULL
+
+/// How the rows of a file are divided into trajectories: flat arrays (rows, ...) with a first row
+/// and a length of each, or, if not `flat`, arrays (trajectories, steps, ...).
+typedef struct cli_rows {
+    bool flat;
+    int64_t rows;                 ///< of flat arrays
+    int64_t trajectories, steps;  ///< before --cut
+    plumb_array offsets, lengths; ///< (pieces) if flat
+    int64_t *memory;              ///< of both
+} cli_rows;
+
+/// Finds the division from ep_len and ep_offset or a column "trajectory" of `file`, or from `cut`
+/// (0: none), and gives `latent` the shape (rows, d) or (trajectories, steps, d): a last axis of 1
+/// may be missing or too many. `command` is for messages. Returns the exit code.
+int cli_rows_find(cli_rows *out, plumb_array *latent, const cli_command *command, plumb_file *file,
+                  int64_t cut);
+/// Gives another array the same first axis or axes, if it has a value per step.
+void cli_rows_shape(plumb_array *array, const cli_rows *rows);
+void cli_rows_free(cli_rows *rows);
+
+/// Copies `steps` steps of array (trajectories, more steps, ...) to memory of its own, which the
+/// caller frees. False, with a message, if out of memory.
+bool cli_crop_steps(plumb_array *array, const cli_command *command, int64_t steps, cli_align align);
 
 // ---- progress.c ----
 

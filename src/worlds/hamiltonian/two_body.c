@@ -257,6 +257,24 @@ static double compute_energy(const plumb_world *world, const double *x, const do
            parameters[G] * m1 * m2 / sqrt(dx * dx + dy * dy);
 }
 
+// Elements of the relative orbit: the size of the Lenz vector (v x h) / mu - x / r, which points to
+// the nearest point, its two components, h = x vy - y vx, and 1 / a = beta / mu. These are
+// constants of the motion, and finite on every orbit: the semi-major axis a itself is infinite on a
+// parabola.
+static void compute_elements(double *out, const double *x, const double *parameters)
+{
+    const double m1 = parameters[MASS], m2 = parameters[MASS + 1], mu = parameters[G] * (m1 + m2);
+    const double r[2] = {x[0] - x[2], x[1] - x[3]};
+    const double v[2] = {x[4] / m1 - x[6] / m2, x[5] / m1 - x[7] / m2};
+    const kepler_orbit orbit = make_kepler(r, v, mu);
+    const double h = r[0] * v[1] - r[1] * v[0];
+    out[1] = v[1] * h / mu - r[0] / orbit.r;
+    out[2] = -v[0] * h / mu - r[1] / orbit.r;
+    out[0] = sqrt(out[1] * out[1] + out[2] * out[2]);
+    out[3] = h;
+    out[4] = orbit.beta / mu;
+}
+
 // Relative position and its momentum. The centre of mass does not move in these worlds, so these
 // coordinates are complete.
 static void compute_canonical(double *out, const plumb_world *world, const double *x,
@@ -288,6 +306,9 @@ static const plumb_world_parameter parameter_table[] = {
 static const char *const state_names[] = {"x1", "y1", "x2", "y2", "px1", "py1", "px2", "py2"};
 static const char *const canonical_names[] = {"x", "y", "px", "py"};
 static const bool angles[] = {false, false};
+static const char *const element_names[] = {"eccentricity", "lenz_x", "lenz_y", "angular_momentum",
+                                            "inverse_axis"};
+static const plumb_world_quantity elements = {"orbit", 5, element_names};
 
 // clang-format off
 #define ENTRY(variable, number, title, line, is_varied, colors, canvas)                     \
@@ -305,6 +326,7 @@ static const bool angles[] = {false, false};
         .compute_phase = compute_phase, .compute_derivative = compute_derivative,           \
         .compute_energy = compute_energy, .compute_canonical = compute_canonical,           \
         .prepare_style = prepare_style, .render_frame = render_frame,                       \
+        .quantity = &elements, .compute_quantity = compute_elements,                        \
     }
 
 ENTRY(two_body_plain, 7, "two-body", "two equal bodies circling each other", false, 2, 2.75);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// The measure: reads states out, compares their motion with the truth, decides.
+#include "measures/dynamics/dynamics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/argument.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/options_struct.h"
+#include "base/parallel_for.h"
+#include "base/result.h"
+#include "base/status.h"
+
+// clang-format off
+#define MEMBER(member) .name = #member, .offset = offsetof(plumb_dynamics_options, member)
+static const option_spec specs[] = {
+    {MEMBER(context), .kind = OPTION_INT64, .low = 0, .high = 1e12,
+     .help = "steps that the model was given, which are not scored"},
+    {MEMBER(deviations), .kind = OPTION_DOUBLE, .low = 0, .high = 1e300,
+     .help = "VPT ends at the first error above this many standard deviations"},
+    {MEMBER(folds), .kind = OPTION_INT64, .low = 3, .high = 20,
+     .help = "folds of trajectories of the probe"},
+    {MEMBER(nonlinear), .kind = OPTION_BOOL,
+     .help = "the probe may use kernels where they are better"},
+    {MEMBER(resamples), .kind = OPTION_INT64, .low = 0, .high = 100000000,
+     .help = "bootstrap draws for the 95 % intervals; 0: none"},
+    {MEMBER(seed), .kind = OPTION_UINT64, .help = "seed of folds, centres and bootstrap"},
+    {MEMBER(threads), .kind = OPTION_INT, .low = 0, .high = PARALLEL_MAX_THREADS,
+     .help = "0: all cores; does not affect the result"},
+    {0},
+};
+#undef MEMBER
+// clang-format on
+
+const option_table dynamics_option_table = {"dynamics_options", sizeof(plumb_dynamics_options),
+                                            specs};
+
+void plumb_dynamics_options_init(plumb_dynamics_options *options, size_t size)
+{
+    const plumb_dynamics_options defaults = {.size = sizeof defaults,
+                                             .deviations = 0.5,
+                                             .folds = 5,
+                                             .nonlinear = true,
+                                             .resamples = 2000,
+                                             .seed = 1};
+    options_init(options, size, &defaults, sizeof defaults);
+}
+
+// The errors of a readout against the truth.
+static plumb_status measure_errors(plumb_state_forecast *out, double *readout,
+                                   const plumb_array *truth, const plumb_dynamics_options *opt)
+{
+    plumb_state_forecast_options options = plumb_state_forecast_defaults();
+    options.context = opt->context;
+    options.deviations = opt->deviations;
+    options.resamples = opt->resamples;
+    options.seed = opt->seed;
+    options.threads = opt->threads;
+    const plumb_array prediction = plumb_array_view(readout, PLUMB_FLOAT64, 3, truth->shape);
+    const plumb_state_forecast_input in = {
+        .size = sizeof in, .prediction = &prediction, .truth = truth};
+    return plumb_state_forecast_measure(out, &in, &options);
+}
+
+// The scored steps of an array (trajectories, steps, width), side by side. NULL if out of memory.
+static double *copy_scored(arena *mem, const dynamics_states *s, const double *from, int64_t width)
+{
+    const int64_t scored = s->steps - s->context;
+    double *out = ARENA_ALLOC(mem, double, s->trajectories *scored *width);
+    for (int64_t i = 0; out && i < s->trajectories; i++)
+        memcpy(out + i * scored * width, from + (i * s->steps + s->context) * width,
+               (size_t)(scored * width) * sizeof *out);
+    return out;
+}
+
+// The flow in the coordinates of the readout. Where it is not defined it is not measured.
+static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_states *s,
+                                 const double *energy, const plumb_dynamics_options *opt)
+{
+    *out = (plumb_flow){0};
+    if (s->dims % 2) return PLUMB_OK;
+    const int64_t shape[] = {s->trajectories, s->steps - s->context, s->dims};
+    double *rollout = copy_scored(mem, s, s->rollout, s->dims);
+    double *truth = copy_scored(mem, s, s->truth, s->dims);
+    double *scored_energy = energy ? copy_scored(mem, s, energy, 1) : NULL;
+    if (!rollout || !truth || (energy && !scored_energy)) return PLUMB_EMEMORY;
+    const plumb_array latent = plumb_array_view(rollout, PLUMB_FLOAT64, 3, shape);
+    const plumb_array state = plumb_array_view(truth, PLUMB_FLOAT64, 3, shape);
+    const plumb_array kept = plumb_array_view(scored_energy, PLUMB_FLOAT64, 2, shape);
+    const plumb_flow_input in = {
+        .size = sizeof in, .latent = &latent, .truth = &state, .energy = energy ? &kept : NULL};
+    plumb_flow_options options = plumb_flow_defaults();
+    options.drop_nonfinite = true;
+    options.resamples = opt->resamples;
+    options.seed = opt->seed;
+    const plumb_status st = plumb_flow_measure(out, &in, &options);
+    return st == PLUMB_ESHAPE || st == PLUMB_ENUMERIC ? PLUMB_OK : st;
+}
+
+static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dynamics_input *in,
+                                const plumb_dynamics_options *opt)
+{
+    dynamics_states states;
+    plumb_status st = dynamics_states_read(&states, mem, in, opt);
+    if (!st) st = measure_errors(&out->motion, states.rollout, in->truth, opt);
+    if (!st) st = measure_errors(&out->floor, states.encoded, in->truth, opt);
+    const double *energy = NULL;
+    if (!st && in->energy) {
+        energy = array_as_doubles(mem, in->energy);
+        if (!energy) st = PLUMB_EMEMORY;
+    }
+    for (int64_t i = 0; !st && energy && i < plumb_array_count(in->energy); i++)
+        if (!isfinite(energy[i])) st = fail(PLUMB_ENUMERIC, "energy has NaN or infinity");
+    if (!st) st = dynamics_find_conserved(out, mem, &states, energy);
+    if (!st) st = dynamics_compare_motion(out, mem, &states);
+    if (st) return st;
+    st = measure_flow(&out->flow, mem, &states, energy, opt);
+    if (st) return st;
+    out->r2 = states.r2;
+    out->r2_worst = states.r2_worst;
+    hash_arrays(out->input_hash,
+                (const plumb_array *[]){in->latent, in->encoded, in->truth, in->energy}, 4);
+    return dynamics_decide(out, mem);
+}
+
+plumb_status plumb_dynamics_measure(plumb_dynamics *out, const plumb_dynamics_input *input,
+                                    const plumb_dynamics_options *options)
+{
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(input);
+    const double start = clock_now();
+    plumb_dynamics_options opt = plumb_dynamics_defaults();
+    plumb_dynamics_input in = {.size = sizeof in};
+    plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_dynamics_options");
+    if (!st) st = options_resolve(&in, sizeof in, input, "plumb_dynamics_input");
+    if (!st) st = options_check_ranges(&dynamics_option_table, &opt);
+    if (st) return st;
+    if (!in.latent || !in.encoded || !in.truth)
+        return fail(PLUMB_EVALUE, "plumb_dynamics_measure: %s is NULL",
+                    !in.latent    ? "latent"
+                    : !in.encoded ? "encoded"
+                                  : "truth");
+    plumb_dynamics result = {0};
+    arena *mem = result_begin(&result.memory);
+    st = mem ? measure_all(&result, mem, &in, &opt) : PLUMB_EMEMORY;
+    if (st) {
+        plumb_state_forecast_clear(&result.motion);
+        plumb_state_forecast_clear(&result.floor);
+        plumb_flow_clear(&result.flow);
+        return result_end(st, &result.memory);
+    }
+    result.seconds = clock_now() - start;
+    *out = result;
+    return PLUMB_OK;
+}
+
+void plumb_dynamics_clear(plumb_dynamics *result)
+{
+    if (!result) return;
+    plumb_state_forecast_clear(&result->motion);
+    plumb_state_forecast_clear(&result->floor);
+    plumb_flow_clear(&result->flow);
+    result_clear(result, sizeof *result, result->memory);
+}

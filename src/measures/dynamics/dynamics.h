@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// What the parts of the measure share: states read out of latents, beside the true ones.
+#ifndef MEASURES_DYNAMICS_DYNAMICS_H
+#define MEASURES_DYNAMICS_DYNAMICS_H
+
+#include "base/arena.h"
+#include "base/option.h"
+#include "plumb/dynamics.h"
+
+extern const option_table dynamics_option_table;
+
+/// All arrays are (trajectories, steps, dims). The first `context` steps are not scored.
+typedef struct dynamics_states {
+    int64_t trajectories, steps, context, dims;
+    const double *truth;
+    double *encoded, *rollout; ///< read out of latents; the rollout may be NaN or infinite
+    double *mean, *deviation;  ///< (dims) of the truth; 0 for a constant column
+    double r2, r2_worst;       ///< of the probe, over columns that are not constant
+} dynamics_states;
+
+/// Fits the probe and reads both kinds of latents out. All memory is in `mem`.
+plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_dynamics_input *in,
+                                  const plumb_dynamics_options *opt);
+
+/// Conserved quantities. May be NULL: energy (trajectories, steps).
+plumb_status dynamics_find_conserved(plumb_dynamics *out, arena *mem, const dynamics_states *s,
+                                     const double *energy);
+
+/// Distributions, spectra, phase, range and growth of the error.
+plumb_status dynamics_compare_motion(plumb_dynamics *out, arena *mem, const dynamics_states *s);
+
+/// The verdict, with its reason.
+plumb_status dynamics_decide(plumb_dynamics *out, arena *mem);
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Reads the true states out of latents: a probe fitted to encoded latents of other trajectories,
+// applied to encoded and to predicted ones.
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "measures/dynamics/dynamics.h"
+#include "measures/probe/scores.h"
+#include "measures/probe/split.h"
+
+enum { PENALTIES = 10, KERNEL_PENALTIES = 5, MIN_SCORED = 12 };
+
+static plumb_status check_shapes(const plumb_dynamics_input *in, int64_t context)
+{
+    char text[200], other[200];
+    const plumb_array *latent = in->latent, *encoded = in->encoded, *truth = in->truth;
+    bool fits = latent->ndim == 3 && encoded->ndim == 3;
+    for (int k = 0; fits && k < 3; k++) fits = latent->shape[k] == encoded->shape[k];
+    if (!fits)
+        return fail(PLUMB_ESHAPE,
+                    "latent has shape %s, encoded %s; both must be (trajectories, steps, d)",
+                    plumb_array_shape_string(text, sizeof text, latent),
+                    plumb_array_shape_string(other, sizeof other, encoded));
+    if (truth->ndim != 3 || truth->shape[0] != latent->shape[0] ||
+        truth->shape[1] != latent->shape[1])
+        return fail(PLUMB_ESHAPE,
+                    "truth has shape %s; beside latents %s it must be (%lld, %lld, k)",
+                    plumb_array_shape_string(text, sizeof text, truth),
+                    plumb_array_shape_string(other, sizeof other, latent),
+                    (long long)latent->shape[0], (long long)latent->shape[1]);
+    if (in->energy && (in->energy->ndim != 2 || in->energy->shape[0] != truth->shape[0] ||
+                       in->energy->shape[1] != truth->shape[1]))
+        return fail(PLUMB_ESHAPE, "energy has shape %s; it must be (%lld, %lld)",
+                    plumb_array_shape_string(text, sizeof text, in->energy),
+                    (long long)truth->shape[0], (long long)truth->shape[1]);
+    if (truth->shape[1] - context < MIN_SCORED)
+        return fail(PLUMB_EVALUE, "there are %lld steps, %lld of them context; %d must be left",
+                    (long long)truth->shape[1], (long long)context, (int)MIN_SCORED);
+    return PLUMB_OK;
+}
+
+// Evenly in log.
+static void space_penalties(double *out, int count, double low, double high)
+{
+    for (int i = 0; i < count; i++) out[i] = low * pow(high / low, (double)i / (count - 1));
+}
+
+// What the readouts of both kinds of features need.
+typedef struct reading_run {
+    arena *mem;
+    const probe_data *data;
+    probe_data other; // the same with the predicted latents
+    const probe_split *split;
+    const plumb_probe_options *opt;
+    int64_t rows;
+} reading_run;
+
+// Predictions of one kind of features.
+typedef struct reading {
+    probe_readout readout;
+    double *encoded, *rollout; // (rows, columns)
+} reading;
+
+static plumb_status run_reading(reading *out, reading_run *run, const probe_features *features,
+                                const probe_features *other, const double *penalty, int penalties)
+{
+    const int64_t size = run->data->rows * run->data->columns;
+    out->encoded = ARENA_ALLOC(run->mem, double, size);
+    out->rollout = ARENA_ALLOC(run->mem, double, size);
+    if (!out->encoded || !out->rollout) return PLUMB_EMEMORY;
+    const probe_readout_input in = {.features = features,
+                                    .split = run->split,
+                                    .penalty = penalty,
+                                    .penalties = penalties,
+                                    .other = other,
+                                    .predicted = out->encoded,
+                                    .other_predicted = out->rollout,
+                                    .share = 0.5};
+    return probe_readout_run(&out->readout, run->mem, &in);
+}
+
+// Takes the kernels where they were better on the folds left out.
+static void take_better(reading *best, const reading *kernel, const probe_data *data,
+                        const probe_split *split)
+{
+    for (int64_t i = 0; i < data->trajectories; i++)
+        for (int64_t c = 0; c < data->columns; c++) {
+            const int64_t at = split->fold[i] * data->targets + data->column[c].target;
+            if (!(kernel->readout.left_out_error[at] < best->readout.left_out_error[at])) continue;
+            best->readout.sums[i * data->columns + c] = kernel->readout.sums[i * data->columns + c];
+            for (int64_t t = 0; t < data->length[i]; t++) {
+                const int64_t k = (data->start[i] + t) * data->columns + c;
+                best->encoded[k] = kernel->encoded[k];
+                best->rollout[k] = kernel->rollout[k];
+            }
+        }
+}
+
+static plumb_status read_out(reading *best, reading_run *run, bool nonlinear)
+{
+    double penalty[PENALTIES], kernel_penalty[KERNEL_PENALTIES];
+    space_penalties(penalty, PENALTIES, 1e-8, 10.0);
+    space_penalties(kernel_penalty, KERNEL_PENALTIES, 1e-10, 1e-2);
+    probe_features linear, other, kernel, other_kernel;
+    plumb_status st =
+        probe_features_create(&linear, run->mem, run->data, PROBE_LATENT, 1, run->opt);
+    if (st) return st;
+    other = linear;
+    other.data = &run->other;
+    st = run_reading(best, run, &linear, &other, penalty, PENALTIES);
+    if (st || !nonlinear) return st;
+    st = probe_features_create_kernel(&kernel, run->mem, &linear, 1.0, run->opt);
+    if (st) return st;
+    other_kernel = kernel;
+    other_kernel.data = &run->other;
+    other_kernel.latents = &other;
+    reading second;
+    st = run_reading(&second, run, &kernel, &other_kernel, kernel_penalty, KERNEL_PENALTIES);
+    if (!st) take_better(best, &second, run->data, run->split);
+    return st;
+}
+
+static plumb_status set_scores(dynamics_states *out, arena *mem, const reading *best,
+                               const probe_data *data)
+{
+    double *r2 = ARENA_ALLOC(mem, double, data->targets);
+    if (!r2) return PLUMB_EMEMORY;
+    probe_scores_r2(r2, data, &best->readout, 0);
+    int64_t count = 0;
+    out->r2_worst = (double)INFINITY;
+    for (int64_t c = 0; c < data->columns; c++) {
+        out->mean[c] = data->column[c].mean;
+        if (data->column[c].constant) continue;
+        out->deviation[c] = 1.0 / data->column[c].scale;
+        out->r2 += r2[c];
+        out->r2_worst = fmin(out->r2_worst, r2[c]);
+        count++;
+    }
+    if (!count) return fail(PLUMB_ENUMERIC, "the truth never changes");
+    out->r2 /= (double)count;
+    return PLUMB_OK;
+}
+
+plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_dynamics_input *in,
+                                  const plumb_dynamics_options *opt)
+{
+    plumb_status st = check_shapes(in, opt->context);
+    if (st) return st;
+    plumb_probe_options probe = plumb_probe_defaults();
+    probe.controls = false;
+    probe.folds = opt->folds;
+    probe.seed = opt->seed;
+    probe.threads = opt->threads;
+    const plumb_probe_target target = {.name = "truth", .array = in->truth};
+    const plumb_probe_input input = {
+        .size = sizeof input, .latent = in->encoded, .targets = &target, .target_count = 1};
+    probe_data data;
+    plumb_probe_line *lines;
+    st = probe_data_read(&data, &lines, mem, &input, &probe);
+    if (st) return st;
+    if (data.rows != data.trajectories * data.steps)
+        return fail(PLUMB_ENUMERIC, "encoded has NaN: trajectories that end early cannot be used");
+    probe_split split;
+    int64_t *order;
+    st = probe_split_deal(&split, &order, mem, data.trajectories, opt->folds, opt->seed);
+    if (st) return st;
+    reading_run run = {.mem = mem, .data = &data, .split = &split, .opt = &probe};
+    run.other = data;
+    run.other.latent = in->latent;
+    reading best;
+    st = read_out(&best, &run, opt->nonlinear);
+    if (st) return st;
+    *out = (dynamics_states){.trajectories = data.trajectories,
+                             .steps = data.steps,
+                             .context = opt->context,
+                             .dims = data.columns,
+                             .truth = array_as_doubles(mem, in->truth),
+                             .encoded = best.encoded,
+                             .rollout = best.rollout,
+                             .mean = ARENA_ALLOC(mem, double, data.columns),
+                             .deviation = ARENA_ALLOC(mem, double, data.columns)};
+    if (!out->truth || !out->mean || !out->deviation) return PLUMB_EMEMORY;
+    return set_scores(out, mem, &best, &data);
+}

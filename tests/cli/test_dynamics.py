@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""plumb dynamics as a user runs it: models whose motion is known, right and wrong in every way that has a word."""
+import numpy as np
+import pytest
+
+from program import Program, numbers
+
+plumb = Program("dynamics")
+run, answer, refused = plumb.run, plumb.answer, plumb.refused
+STEPS = 120
+
+
+class Data:
+    """Springs of one frequency, in ten latents that are a random network of the state."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        rng = np.random.default_rng(6)
+        self.radius, self.phase = rng.uniform(0.5, 1.5, (40, 1)), rng.uniform(0, 6.28, (40, 1))
+        self.first, self.bias, self.second = rng.normal(size=(2, 24)) / 2, rng.normal(size=24), rng.normal(size=(24, 10))
+        self.noise = 0.01 * rng.normal(size=(2, 40, STEPS, 10))
+        self.t = 0.15 * np.arange(STEPS)
+        self.truth = self.orbit()
+        self.energy = (self.truth ** 2).sum(-1) / 2
+        self.encoded = self.encode(self.truth) + self.noise[0]
+
+    def orbit(self, rate=1.0, decay=0.0):
+        angle = rate * self.t + self.phase
+        return np.exp(-decay * self.t)[None, :, None] * np.stack([self.radius * np.cos(angle), -self.radius * np.sin(angle)], -1)
+
+    def encode(self, state):
+        return np.tanh(state @ self.first + self.bias) @ self.second
+
+    def save(self, motion, name="model.npz", **more):
+        """A file of the model whose rollout is this motion."""
+        arrays = dict(latent=self.encode(motion) + self.noise[1], encoded=self.encoded, truth=self.truth, energy=self.energy)
+        np.savez(self.folder / name, **{**arrays, **more})
+        return self.folder / name
+
+
+@pytest.fixture(scope="module")
+def data(shared):
+    return Data(shared)
+
+
+def test_a_right_model(data):
+    got = answer(data.save(data.truth))
+    assert got["verdict"] == "right" and got["r2"] > 0.99 and got["vpt"] == STEPS
+    assert abs(got["motion"]["vrmse"] - got["floor"]["vrmse"]) < 0.02
+    assert got["energy"]["rollout"] < 0.1 and got["found"]["rollout"] < 0.1 and got["found"]["share"] < 1e-6
+    assert got["histogram"] < 0.05 and got["spectrum"] < 0.05 and abs(got["range"] - 1) < 0.05 and got["phase_rate"] < 0.005
+
+
+def test_a_model_that_spirals_in(data):
+    got = answer(data.save(data.orbit(decay=0.03)))
+    assert got["verdict"] == "drifts" and got["energy"]["trend"] < -0.2 and got["found"]["rollout"] > 0.3
+    assert got["energy"]["encoded"] < 0.1
+
+
+def test_the_flow_is_that_of_the_readout(data):
+    spiral, right = (answer(data.save(motion))["flow"] for motion in (data.orbit(decay=0.03), data.truth))
+    # Areas shrink by exp(-2 * 0.03 * 0.15) per step.
+    assert abs(spiral["area_rate"] - np.exp(-0.009)) < 1e-3 and abs(right["area_rate"] - 1) < 1e-3
+    assert spiral["area_change"] < -0.3 and abs(right["area_change"]) < 0.1
+    late = answer(data.save(data.orbit(rate=0.95)))["flow"]
+    assert abs(late["clock"] - 0.95) < 0.02
+    odd = answer(data.save(data.truth, truth=np.concatenate([data.truth, data.truth[..., :1]], -1)))
+    assert odd["flow"] is None and odd["flow_verdict"] is None
+
+
+def test_a_model_that_spirals_out(data):
+    got = answer(data.save(data.orbit(decay=-0.03)))
+    assert got["verdict"] == "drifts" and got["energy"]["trend"] > 0.2
+
+
+def test_a_model_that_is_late(data):
+    got = answer(data.save(data.orbit(rate=0.93)))
+    assert got["verdict"] == "out-of-step"
+    assert abs(got["phase_rate"] - 0.07 * 0.15) < 0.003
+    assert got["energy"]["rollout"] < 0.15 and got["histogram"] < 0.2 and 20 < got["vpt"] < 90
+
+
+def test_a_model_that_forgets(data):
+    got = answer(data.save(data.orbit(decay=0.6)))
+    assert got["verdict"] == "stops" and got["range"] < 0.1
+    still = answer(data.save(np.repeat(data.truth[:, :1], STEPS, 1)))
+    assert still["verdict"] == "stops"
+
+
+def test_a_model_that_diverges(data):
+    latent = data.encode(data.truth)
+    latent[:, 60:] *= np.exp(0.3 * np.arange(60))[None, :, None]
+    got = answer(data.save(data.truth, latent=latent))
+    assert got["verdict"] == "diverges"
+    latent[:, 100:] = np.nan
+    got = answer(data.save(data.truth, latent=latent))
+    assert got["verdict"] == "diverges" and got["diverged"] == 40
+
+
+def test_latents_that_hold_no_state(data):
+    rng = np.random.default_rng(3)
+    got = answer(data.save(data.truth, encoded=rng.normal(size=(40, STEPS, 10)), latent=rng.normal(size=(40, STEPS, 10))))
+    assert got["verdict"] == "unknown" and "cannot be read out" in got["verdict_why"]
+
+
+def test_a_motion_of_another_kind(data):
+    rng = np.random.default_rng(4)
+    walk = data.truth[:, :1] + 0.3 * np.cumsum(rng.normal(size=(40, STEPS, 2)), 1) * 0.5
+    got = answer(data.save(np.clip(walk, -1.6, 1.6)))
+    assert got["verdict"] in ("other", "drifts") and got["spectrum"] > 0.3
+
+
+def test_chaos_sets_the_growth_of_the_error(data):
+    def lorenz(x):
+        return np.stack([10 * (x[..., 1] - x[..., 0]), x[..., 0] * (28 - x[..., 2]) - x[..., 1], x[..., 0] * x[..., 1] - 8 / 3 * x[..., 2]], -1)
+
+    def walk(x, steps):
+        out = []
+        for _ in range(steps):
+            for _ in range(5):
+                a = lorenz(x); b = lorenz(x + 0.005 * a); c = lorenz(x + 0.005 * b); d = lorenz(x + 0.01 * c)  # noqa: E702
+                x = x + 0.01 / 6 * (a + 2 * b + 2 * c + d)
+            out.append(x)
+        return np.stack(out, 1)
+    rng = np.random.default_rng(1)
+    start = walk(rng.normal(size=(60, 3)) + [0, 0, 20], 200)[:, -1]
+    truth, twin = walk(start, 200), walk(start + 1e-2 * rng.normal(size=start.shape), 200)
+    mix = rng.normal(size=(3, 6))
+    np.savez(data.folder / "lorenz.npz", latent=twin @ mix, encoded=truth @ mix, truth=truth)
+    got = answer(data.folder / "lorenz.npz", "--linear-only")
+    # The exponent of the Lorenz system is 0.906 per unit of time, here 0.045 per step.
+    assert abs(got["growth"] / 0.0453 - 1) < 0.25 and 0.6 < got["growth_lyapunov"] < 1.6
+    assert got["verdict"] == "out-of-step" and got["vpt_lyapunov"] > 4
+
+
+def test_the_mean_of_energy_is_what_numpy_says(data):
+    # A linear readout of linear latents is exact, so its energy is that of the rollout.
+    spiral = data.orbit(decay=0.03)
+    got = answer(data.save(spiral, latent=spiral @ data.first, encoded=data.truth @ data.first), "--linear-only")
+    energy = (spiral ** 2).sum(-1) / 2
+    change = energy[:, -40:].mean(1) - energy[:, :40].mean(1)
+    spread = data.energy.mean(1).std()
+    assert abs(got["energy"]["rollout"] - np.sqrt((change ** 2).mean()) / spread) < 1e-6
+    assert abs(got["energy"]["trend"] - change.mean() / spread) < 1e-6
+    error = np.sqrt((((spiral - data.truth) / data.truth.std((0, 1))) ** 2).mean(-1))
+    vpt = np.where((error > 0.5).any(1), (error > 0.5).argmax(1), STEPS).mean()
+    assert abs(got["vpt"] - vpt) < 1e-9
+
+
+def test_a_context_and_threads(data):
+    file = data.save(data.orbit(rate=0.93))
+    got = answer(file, "--context", "30", "--threads", "1")
+    assert got["scored"] == 90 and numbers(got) == numbers(answer(file, "--context", "30", "--threads", "3"))
+
+
+def test_text_and_requirements(data):
+    good, bad = data.save(data.truth, "good.npz"), data.save(data.orbit(decay=0.03), "bad.npz")
+    text = run(good, "--require", "right").stdout
+    for word in ("right:", "VPT", "energy", "histogram", "spectrum", "range", "without a model"):
+        assert word in text
+    assert "right" in run(bad, "--require", "right", code=3).stderr
+
+
+def test_mistakes_are_one_line(data):
+    np.savez(data.folder / "a.npz", latent=data.encoded, truth=data.truth)
+    refused("no array \"encoded\"", data.folder / "a.npz")
+    refused("latent has shape (40, 119, 10)", data.save(data.truth, latent=data.encoded[:, 1:]))
+    refused("truth has shape", data.save(data.truth, truth=data.truth[:, 1:]))
+    refused("energy has shape", data.save(data.truth, energy=data.energy[:, 1:]))
+    refused("12 must be left", data.save(data.truth), "--context", "110", code=2)
+    refused("3 trajectories", data.save(data.truth, latent=data.encoded[:3], encoded=data.encoded[:3], truth=data.truth[:3],
+                                        energy=data.energy[:3]), code=2)
+    encoded = data.encoded.copy()
+    encoded[1, 2, 3] = np.inf
+    refused("trajectory 1, step 2", data.save(data.truth, encoded=encoded))
+    refused("takes one file", code=2)
