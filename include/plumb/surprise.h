@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_SURPRISE_VERSION 1
+#define PLUMB_SURPRISE_VERSION 2
 
 // One list makes the enum and the names: name, word.
 // clang-format off
@@ -52,10 +52,21 @@ PLUMB_API plumb_scorer plumb_scorer_find(const char *name);
 
 /// How the surprise of a clip is made from that of its frames.
 typedef enum plumb_surprise_frames {
-    PLUMB_SURPRISE_FRAMES_MEAN, ///< Mean over frames. The default gamma is meant for this unit.
+    PLUMB_SURPRISE_FRAMES_MEAN, ///< Mean over frames.
     PLUMB_SURPRISE_FRAMES_MAX,  ///< The most surprising frame.
     PLUMB_SURPRISE_FRAMES_SUM,  ///< Sum over frames.
+    /// As `error_unit` says where errors are computed from pixels; mean for an array `surprise`.
+    PLUMB_SURPRISE_FRAMES_AUTO,
 } plumb_surprise_frames;
+
+/// The unit of surprise where errors are computed from pixels. An array `surprise` is not rescaled.
+typedef enum plumb_surprise_unit {
+    /// Sum of squared errors over pixels, channels and frames [Lin23, equation 1]. The default
+    /// gamma is meant for this unit.
+    PLUMB_SURPRISE_UNIT_SUM,
+    PLUMB_SURPRISE_UNIT_MEAN,  ///< Mean over all of them.
+    PLUMB_SURPRISE_UNIT_GIVEN, ///< Of an array `surprise`: unknown. Only in results.
+} plumb_surprise_unit;
 
 /// What r is for PCA.
 typedef enum plumb_surprise_pca {
@@ -69,7 +80,9 @@ typedef struct plumb_surprise_options {
     size_t size; ///< sizeof(plumb_surprise_options)
     /// Which scorers to compute. None set (the default): all that the arrays allow but knn-log.
     bool scorers[PLUMB_SCORER_COUNT];
-    int64_t k;    ///< Which nearest neighbour counts, 1 to the observed clips. Default 50.
+    /// Which nearest neighbour counts, 1 to the observed clips. Default 0: 0.025 N, rounded, at
+    /// least 1, with N the clips of the smallest observation set; 50 of 2000 as in [Lin23].
+    int64_t k;
     double gamma; ///< Gamma of knn and knn-log; the others are scaled to it. Default 0.01.
     /// Gamma of each scorer. NaN (the default): plain 0, naive 1, knn `gamma`, the others
     /// gamma std(r_knn) / std(r) over the observation set.
@@ -78,7 +91,7 @@ typedef struct plumb_surprise_options {
     /// Share of the tuples that becomes the observation set if none is given, in (0, 1).
     /// Default 0.2.
     double share;
-    plumb_surprise_frames frames; ///< Default PLUMB_SURPRISE_FRAMES_MEAN.
+    plumb_surprise_frames frames; ///< Default PLUMB_SURPRISE_FRAMES_AUTO.
     plumb_surprise_pca pca;       ///< Default PLUMB_SURPRISE_PCA_RECON.
     double nu;                    ///< Nu of the one-class SVM, in (0, 1). Default 0.5.
     double tolerance;             ///< Tolerance of the SVM solver, in (0, 1). Default 1e-6.
@@ -92,6 +105,7 @@ typedef struct plumb_surprise_options {
     int64_t resamples; ///< Bootstrap draws for the 95 % intervals; 0: none. Default 2000.
     uint64_t seed;     ///< Of the split, the forest and the bootstrap. Default 1.
     int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+    plumb_surprise_unit error_unit; ///< Of errors of pixels. Default PLUMB_SURPRISE_UNIT_SUM.
 } plumb_surprise_options;
 
 /// The arrays. Give `surprise`, or `truth` and `prediction`. All others may be NULL.
@@ -106,6 +120,9 @@ typedef struct plumb_surprise_input {
     /// files is surprise_voe.
     const plumb_array *surprise_naive;
     const plumb_array *concepts; ///< (tuples) integers, or (tuples, length) text, u1 or u4.
+    /// Text u1, "sum" or "mean": what `surprise` is, as plumb evaluate saves it. Frames are then
+    /// reduced in the same way. NULL: unknown.
+    const plumb_array *error_unit;
 } plumb_surprise_input;
 
 /// Metrics of the scores of many tuples. P and I are the sums of the scores of the possible and of
@@ -220,9 +237,13 @@ typedef struct plumb_surprise {
     const double *frame_surprise;     ///< (tested, 4, frames), or NULL.
     int64_t zero_features;            ///< Features of length 0, which have no direction.
     int64_t equal_observations;       ///< Observed features that repeat another.
-    double seconds;                   ///< Time of the call.
-    char input_hash[33];              ///< XXH3-128 of the arrays, in hexadecimal.
-    void *memory;                     ///< Private.
+    int64_t k;                        ///< The k used; 0: no scorer needs neighbours.
+    int64_t least_observed;           ///< Clips of the smallest observation set.
+    plumb_surprise_unit error_unit;   ///< The unit of surprise.
+    plumb_surprise_frames joined; ///< How frames were reduced; never PLUMB_SURPRISE_FRAMES_AUTO.
+    double seconds;               ///< Time of the call.
+    char input_hash[33];          ///< XXH3-128 of the arrays, in hexadecimal.
+    void *memory;                 ///< Private.
 } plumb_surprise;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_surprise_defaults() calls it.

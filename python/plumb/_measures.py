@@ -147,14 +147,15 @@ def forecast(truth, prediction, backward=None, *, states=None, **options):
 
 
 def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,
-             concept=None, scorer=None, **options):
+             concept=None, scorer=None, unit=None, **options):
     """Is a model more surprised by impossible clips than by possible ones?
 
     surprise (tuples, 4) or, frame by frame, (tuples, 4, frames); or truth and prediction (tuples, 4, frames,
     height, width, channels). Clips 0 and 1 are possible, 2 and 3 impossible. feature (tuples, 4, d) and
     observation (N, d) are for the scorers that weigh likelihoods, surprise_voe for the naive one, concept
     (tuples,) numbers or text. scorer is a name or a list of them; by default all that the arrays allow.
-    Options are those of plumb_surprise_options: k=50, gamma=0.01 ...
+    unit is "sum" or "mean" where errors are computed from truth and prediction, or the array unit of a file
+    that plumb evaluate saved. Options are those of plumb_surprise_options: k=5, gamma=0.01 ...
 
     >>> import numpy as np, plumb
     >>> s = np.tile([1.0, 1.1, 1.5, 1.4], (10, 1))
@@ -163,7 +164,8 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     1
     """
     arrays = {"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
-              "observation": observation, "surprise_naive": surprise_voe, "concepts": concept}
+              "observation": observation, "surprise_naive": surprise_voe, "concepts": concept,
+              "error_unit": None if isinstance(unit, str) else unit}
     views = _views(arrays, **arrays)
     given = types["surprise_input"](size=ctypes.sizeof(types["surprise_input"]))
     for name, array in views.items():
@@ -179,6 +181,8 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
         if name not in SCORERS:
             raise ValueError(f"gammas has {name!r}, wanted {', '.join(SCORERS)}")
         opt.gammas[SCORERS.index(name)] = value
+    if isinstance(unit, str):
+        options["error_unit"] = unit
     fill(opt, "surprise_options", options)
     out, text = _measure("surprise", [ctypes.byref(given)], opt)
     arrays = {"score": {}, "distance": {}}

@@ -50,7 +50,7 @@ STRUCTS = {
         "input_hash:B33 memory:p vpt_mean:d vpt_median:d vpt_above_still:d mean_frame:forecast_still last_frame:forecast_still",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
-        "surprise_naive:array* concepts:array*",
+        "surprise_naive:array* concepts:array* error_unit:array*",
     "surprise_metrics":
         "tuples:q correct:q ties:q accuracy:d accuracy_ci:interval accuracy_wilson:interval chance_p:d "
         "relative_surprise:d relative_ci:interval difference:d difference_ci:interval t:d t_p:d "
@@ -71,7 +71,7 @@ STRUCTS = {
         f"scorers:surprise_score{len(SCORERS)} ratio:surprise_ratio uniformity:surprise_uniformity pairs:p "
         "pair_count:q tuples:q tested:q tested_tuple:q* observed:q split:b dims:q concept_count:q "
         "concept_names:p concept_of:q* frames:q frame_surprise:d* zero_features:q equal_observations:q "
-        "seconds:d input_hash:B33 memory:p",
+        "k:q least_observed:q error_unit:i joined:i seconds:d input_hash:B33 memory:p",
     "world_parameter": "name:s count:q integer:b",
     "world_info":
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "

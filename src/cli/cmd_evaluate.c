@@ -50,6 +50,7 @@ static const cli_option command_options[] = {
     {.name = "tuples", .group = "video models (PredRNN, PLATO)", FROM(evaluation_options, opt, "tuples"), .value = "N"},
     {.name = "films", FROM(evaluation_options, opt, "free_clips"), .value = "N"},
     {.name = "k", .letter = 'k', FROM(surprise_options, surprise, "k")},
+    {.name = "unit", FROM(surprise_options, surprise, "error_unit")},
     {.name = "probes", .is_list = true, .kind = OPTION_POINTER, AT(probes), .value = "F",
      .help = "a file of probe tuples instead of the five rooms; can be repeated"},
     {.name = "naive", FROM(evaluation_options, opt, "naive"), .value = "RUN"},

@@ -85,10 +85,10 @@ static double get_relative(const plumb_surprise_metrics *metrics)
     return 1e4 * metrics->relative_surprise;
 }
 
-// In 1e-4, like the relative surprise.
+// In the unit of surprise.
 static double get_difference(const plumb_surprise_metrics *metrics)
 {
-    return 1e4 * metrics->difference;
+    return metrics->difference;
 }
 
 // One row of a table: a scorer or a baseline.
@@ -176,10 +176,12 @@ static void print_relatives(const plumb_evaluation_video *result)
         puts("\nrelative surprise (I - P) / (|I| + |P|), 1e-4");
         print_heading(&part);
         print_scorers(&part, get_relative);
-        puts("\ndifference (I - P) / 2 in mean squared error, 1e-4");
+        printf("\ndifference (I - P) / 2 in %s\n", surprise->error_unit == PLUMB_SURPRISE_UNIT_SUM
+                                                       ? "summed squared error"
+                                                       : "mean squared error");
         print_heading(&part);
         print_scorers(&part, get_difference);
-        puts("  published, on other clips; [Lin23] does not say which of the two it is");
+        puts("  published, 1e-4, on other clips; [Lin23] does not say which of the two it is");
         print_published(published_relatives, 1, &part);
     }
 }
@@ -211,9 +213,10 @@ void print_evaluation_video(const char *run, const plumb_evaluation *evaluation)
     const plumb_surprise_uniformity *uniformity = &surprise->uniformity;
     table_paragraph(
         "%s: %s after %lld steps on %s, %lld tuples tested, %lld impossible clips in the "
-        "observation set",
+        "observation set, k = %lld of N = %lld",
         run, evaluation->model, (long long)evaluation->training_steps, evaluation->world,
-        (long long)surprise->tested, (long long)surprise->observed);
+        (long long)surprise->tested, (long long)surprise->observed, (long long)surprise->k,
+        (long long)surprise->least_observed);
     print_errors(result);
     print_accuracies(result);
     print_accuracy_notes(result);

@@ -10,7 +10,17 @@
 #include "cli/common/command.h"
 
 // Arrays of the input, in the order of plumb_surprise_input.
-enum { SURPRISE, TRUTH, PREDICTION, FEATURE, OBSERVATION, SURPRISE_NAIVE, CONCEPT, ARRAY_COUNT };
+enum {
+    SURPRISE,
+    TRUTH,
+    PREDICTION,
+    FEATURE,
+    OBSERVATION,
+    SURPRISE_NAIVE,
+    CONCEPT,
+    UNIT,
+    ARRAY_COUNT
+};
 
 typedef struct surprise_command {
     const char *from[ARRAY_COUNT]; // files for single arrays, in the order of array_names
@@ -21,7 +31,7 @@ typedef struct surprise_command {
 } surprise_command;
 
 static const char *const array_names[ARRAY_COUNT] = {
-    "surprise", "truth", "prediction", "feature", "observation", "surprise_voe", "concept"};
+    "surprise", "truth", "prediction", "feature", "observation", "surprise_voe", "concept", "unit"};
 
 // clang-format off
 #define AT(member) .offset = offsetof(surprise_command, member)
@@ -50,6 +60,7 @@ static const cli_option command_options[] = {
     {.name = "gamma", FROM(surprise_options, opt, "gamma")},
     {.name = "gammas", .kind = OPTION_STRING, AT(gammas), .value = "NAME=X,...",
      .help = "weights of single scorers, used as they are"},
+    {.name = "unit", FROM(surprise_options, opt, "error_unit")},
     {.name = "frames", FROM(surprise_options, opt, "frames")},
     {.name = "share", FROM(surprise_options, opt, "share")},
     {.name = "raw", .kind = OPTION_BOOL, AT(raw),
@@ -304,10 +315,11 @@ static void print_pairs(const plumb_surprise *result)
 // One line about the tuples and clips that were used.
 static void print_counts(const plumb_surprise *result)
 {
-    char observed[64] = "", frames[64] = "";
+    char observed[128] = "", frames[64] = "";
     if (result->observed)
-        snprintf(observed, sizeof observed, ", %lld clips observed%s", (long long)result->observed,
-                 result->split ? " in the others" : "");
+        snprintf(observed, sizeof observed, ", %lld clips observed%s, k = %lld of N = %lld",
+                 (long long)result->observed, result->split ? " in the others" : "",
+                 (long long)result->k, (long long)result->least_observed);
     if (result->frames)
         snprintf(frames, sizeof frames, ", %lld frames per clip", (long long)result->frames);
     table_paragraph("%lld tuples scored of %lld%s%s", (long long)result->tested,
@@ -448,7 +460,8 @@ static int measure_input(const surprise_command *cmd, const surprise_arrays *in,
                                          .feature = a[FEATURE],
                                          .observation = a[OBSERVATION],
                                          .surprise_naive = a[SURPRISE_NAIVE],
-                                         .concepts = a[CONCEPT]};
+                                         .concepts = a[CONCEPT],
+                                         .error_unit = a[UNIT]};
     plumb_surprise result;
     cli_show_log(&cmd_surprise);
     progress_begin("surprise");

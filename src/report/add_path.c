@@ -163,17 +163,13 @@ static plumb_status measure_surprise(plumb_report *report, const char *name,
                                .feature = find_array(arrays, count, "feature", 0),
                                .observation = find_array(arrays, count, "observation", 0),
                                .surprise_naive = find_array(arrays, count, "surprise_voe", 0),
-                               .concepts = find_array(arrays, count, "concept", 0)};
+                               .concepts = find_array(arrays, count, "concept", 0),
+                               .error_unit = find_array(arrays, count, "unit", 0)};
     // Six axes: (tuples, 4, frames, height, width, channels). Stored surprise is preferred.
     if (!in.surprise) in.truth = find_array(arrays, count, "truth", 6);
     if (in.surprise) in.prediction = NULL;
     if (!in.surprise && !(in.truth && in.prediction)) return PLUMB_OK;
-    // With few tuples k is halved until it fits. The record and the page state the k that was used.
     plumb_status st = plumb_surprise_measure(&result, &in, &options);
-    while (st == PLUMB_EVALUE && in.feature && options.k > 1) {
-        options.k /= 2;
-        st = plumb_surprise_measure(&result, &in, &options);
-    }
     if (st) return st;
     plumb_record *record = plumb_record_create();
     if (record) plumb_surprise_record(record, &result, &options);

@@ -59,7 +59,20 @@ def test_a_model_of_the_impossible_gives_the_naive_scorer_and_a_file_for_plumb_s
     answer = plumb.answer("evaluate", predrnn, *FEW, "--naive", tmp_path / "naive", "--save", tmp_path / "scores.npz")
     assert "accuracy" in answer["surprise"]["scorers"]["naive"]
     again = plumb.answer("surprise", tmp_path / "scores.npz", "-k", 3)
-    assert again["scorers"]["plain"]["accuracy"] == answer["surprise"]["scorers"]["plain"]["accuracy"]
+    for scorer in again["scorers"]:
+        assert again["scorers"][scorer]["score"] == answer["surprise"]["scorers"][scorer]["score"], scorer
+    assert again["unit"] == answer["surprise"]["unit"] == "sum"
+
+
+def test_the_unit_is_the_sum_over_pixels_and_frames_and_the_mean_on_request(predrnn, tmp_path):
+    few = ("evaluate", predrnn, "--tuples", 5, "--films", 0, "--save", tmp_path / "scores.npz")
+    total = plumb.answer(*few)["surprise"]
+    with np.load(tmp_path / "scores.npz") as arrays:
+        frames = arrays["surprise"]
+    mean = plumb.answer(*few, "--unit", "mean")["surprise"]
+    assert total["unit"] == "sum" and mean["unit"] == "mean" and total["k"] == 1 and total["least_observed"] == 2
+    a, b = (np.array(one["scorers"]["plain"]["score"]) for one in (total, mean))
+    assert np.allclose(a, 16 * 16 * 3 * 14 * b, rtol=1e-12) and np.allclose(a, frames[total["tested"]].sum(2), rtol=1e-12)
 
 
 @pytest.mark.parametrize("image", [20, 32])
@@ -130,7 +143,7 @@ def test_a_run_in_two_parts_and_on_other_threads_has_the_same_bits(model, more, 
 
 def test_what_goes_wrong_is_one_line_and_leaves_no_weights(runs, predrnn, tmp_path):
     out = ("--out", tmp_path / "x")
-    plumb.refused("k is 50", "evaluate", predrnn, "--tuples", 10, code=2)
+    plumb.refused("k is 50", "evaluate", predrnn, "--tuples", 10, "-k", 50, code=2)
     plumb.refused("15 frames per clip", "train", "predrnn", "--world", "rooms/freeform", "--set", "frames=20", *out, code=2)
     plumb.refused("rooms/", "train", "predrnn", "--world", "rooms/attic", *out, code=2)
     plumb.refused("needs object masks", "train", "plato", "--world", "pendulum", *out, code=2)

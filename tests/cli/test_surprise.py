@@ -100,7 +100,7 @@ def test_uniformity_ratio_and_comparisons_are_there(got):
     assert 0 <= got["uniformity"]["p"] <= 1 and 0 < got["uniformity"]["statistic"] < 1
     assert sum(got["uniformity"]["paper"]["histogram"]) == 4 * N
     assert got["likelihood_ratio"]["auroc"] > 0.5 and len(got["comparisons"]) >= 15
-    assert got["n"] == N and got["seed"] == 1 and got["measure_version"] == 1 and len(got["input_hash"]) == 32 and not got["split"]
+    assert got["n"] == N and got["seed"] == 1 and got["measure_version"] == 2 and len(got["input_hash"]) == 32 and not got["split"]
 
 
 def test_threads_change_no_number(data):
@@ -165,8 +165,13 @@ def test_without_observations_a_fifth_of_every_concept_is_observed_and_not_judge
 def test_frames_of_a_perfect_prediction_score_1_and_a_tie_is_wrong(data):
     truth = np.zeros((6, 4, 5, 4, 4, 3), np.uint8)
     truth[:, 2:, 3] = 255
-    plain = answer(data.save(truth=truth, prediction=np.zeros(truth.shape, np.float32)))["scorers"]["plain"]
-    assert plain["accuracy"] == 1 and np.allclose(plain["score"], [[0, 0, 0.2, 0.2]] * 6)
+    path = data.save(truth=truth, prediction=np.zeros(truth.shape, np.float32))
+    plain = answer(path)["scorers"]["plain"]
+    assert plain["accuracy"] == 1 and np.allclose(plain["score"], [[0, 0, 48, 48]] * 6)
+    mean = answer(path, "--unit", "mean")
+    assert np.allclose(mean["scorers"]["plain"]["score"], [[0, 0, 0.2, 0.2]] * 6) and mean["unit"] == "mean"
+    largest = answer(path, "--frames", "max")
+    assert np.allclose(largest["scorers"]["plain"]["score"], [[0, 0, 48, 48]] * 6) and largest["frames_joined_by"] == "max"
     gray = answer(data.save(truth=truth, prediction=np.full(truth.shape, 0.5)))
     assert gray["scorers"]["plain"]["accuracy"] == 0
 

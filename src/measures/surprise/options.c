@@ -8,8 +8,9 @@
 #include "base/parallel_for.h"
 #include "measures/surprise/isolation_forest.h"
 
-const char *const surprise_frames_words[] = {"mean", "max", "sum", NULL};
+const char *const surprise_frames_words[] = {"mean", "max", "sum", "auto", NULL};
 // Words of the enumerated options, in the order of their enumerators.
+static const char *const unit_words[] = {"sum", "mean", NULL};
 static const char *const pca_words[] = {"recon", "shyu", NULL};
 
 // clang-format off
@@ -17,8 +18,8 @@ static const char *const pca_words[] = {"recon", "shyu", NULL};
 static const option_spec specs[] = {
     {MEMBER(scorers), .kind = OPTION_POINTER, .type = "bool[8]",
      .help = "which scorers to compute; none: all that the arrays allow"},
-    {MEMBER(k), .kind = OPTION_INT64, .low = 1, .high = 1e15,
-     .help = "neighbours of the scorer knn"},
+    {MEMBER(k), .kind = OPTION_INT64, .low = 0, .high = 1e15,
+     .help = "neighbours of the scorer knn; 0: 0.025 of the clips of the observation set"},
     {MEMBER(gamma), .kind = OPTION_DOUBLE, .low = -1e300, .high = 1e300,
      .help = "weight of the likelihood in surprise_knn; the other scorers are scaled to it"},
     {MEMBER(gammas), .kind = OPTION_POINTER, .type = "double[8]",
@@ -27,7 +28,8 @@ static const option_spec specs[] = {
     {MEMBER(share), .kind = OPTION_DOUBLE,
      .help = "share of the tuples that become the observation set if there is none"},
     {MEMBER(frames), .kind = OPTION_ENUM, .words = surprise_frames_words,
-     .help = "how surprise per frame becomes surprise per clip"},
+     .help = "how surprise per frame becomes surprise per clip; auto: as the unit for errors of "
+             "pixels, mean for surprise of a file"},
     {MEMBER(pca), .kind = OPTION_ENUM, .words = pca_words,
      .help = "score of pca: squared residual, or the larger of the two sums of Shyu et al."},
     {MEMBER(nu), .kind = OPTION_DOUBLE, .help = "nu of ocsvm"},
@@ -45,6 +47,9 @@ static const option_spec specs[] = {
     {MEMBER(seed), .kind = OPTION_UINT64, .help = "seed of the split, the forest and the bootstrap"},
     {MEMBER(threads), .kind = OPTION_INT, .low = 0, .high = PARALLEL_MAX_THREADS,
      .help = "0: all cores; does not affect the result"},
+    {MEMBER(error_unit), .kind = OPTION_ENUM, .words = unit_words,
+     .help = "errors of pixels: their sum over pixels, channels and frames, or their mean; surprise "
+             "of a file is not rescaled"},
     {0},
 };
 #undef MEMBER
@@ -58,11 +63,10 @@ void plumb_surprise_options_init(plumb_surprise_options *options, size_t size)
     plumb_surprise_options defaults = {
         .size = sizeof defaults,
         // gamma and share as in [Lin23]; nu, trees and sample are the defaults of the libraries.
-        .k = 50,
         .gamma = 0.01,
         .normalise = true,
         .share = 0.2,
-        .frames = PLUMB_SURPRISE_FRAMES_MEAN,
+        .frames = PLUMB_SURPRISE_FRAMES_AUTO,
         .pca = PLUMB_SURPRISE_PCA_RECON,
         .nu = 0.5,
         .tolerance = 1e-6,

@@ -230,13 +230,18 @@ void plumb_surprise_record(plumb_record *record, const plumb_surprise *result,
     plumb_record_set_int(record, "zero_features", result->zero_features);
     plumb_record_set_int(record, "equal_observations", result->equal_observations);
     // Options.
-    plumb_record_set_int(record, "k", opt->k);
+    plumb_record_set_int(record, "k", result->k);
+    plumb_record_set_int(record, "least_observed", result->least_observed);
     plumb_record_set_double(record, "gamma", opt->gamma);
     plumb_record_set_bool(record, "normalised", opt->normalise);
+    plumb_record_set_string(record, "unit",
+                            result->error_unit == PLUMB_SURPRISE_UNIT_SUM    ? "sum"
+                            : result->error_unit == PLUMB_SURPRISE_UNIT_MEAN ? "mean"
+                                                                             : "given");
     plumb_record_set_string(record, "frames_joined_by",
-                            opt->frames == PLUMB_SURPRISE_FRAMES_MAX   ? "max"
-                            : opt->frames == PLUMB_SURPRISE_FRAMES_SUM ? "sum"
-                                                                       : "mean");
+                            result->joined == PLUMB_SURPRISE_FRAMES_MAX   ? "max"
+                            : result->joined == PLUMB_SURPRISE_FRAMES_SUM ? "sum"
+                                                                          : "mean");
     plumb_record_set_string(record, "pca", opt->pca == PLUMB_SURPRISE_PCA_SHYU ? "shyu" : "recon");
     plumb_record_set_double(record, "share", opt->share);
     plumb_record_set_double(record, "temperature", opt->temperature);

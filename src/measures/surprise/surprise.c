@@ -61,17 +61,44 @@ static const char *find_missing_array(plumb_scorer scorer, const surprise_arrays
     return arrays->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
-// A scorer that the caller asked for must work. Without a choice, scorers whose arrays are missing
-// are left out and `why` says so. knn-log runs only on request.
-static plumb_status choose_scorers(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
-                                   const surprise_arrays *arrays, const plumb_surprise_options *opt)
+// A concept of one tuple cannot be split into observed and tested ones.
+static const char *find_undivided_concept(arena *mem, const surprise_arrays *arrays)
+{
+    const int64_t concepts = arrays->concepts ? arrays->concepts : 1;
+    for (int64_t c = 0; c < concepts && !arrays->observed; c++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < arrays->tuples; i++)
+            count += !arrays->concept_of || arrays->concept_of[i] == c;
+        if (count >= 2) continue;
+        char text[160];
+        snprintf(text, sizeof text, "needs observation, or two tuples of each concept%s%.80s",
+                 arrays->concepts ? ": there is one of " : "",
+                 arrays->concepts ? arrays->concept_name[c] : "");
+        return arena_strdup(mem, text);
+    }
+    return NULL;
+}
+
+static bool has_choice(const plumb_surprise_options *opt)
 {
     bool any = false;
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) any = any || opt->scorers[i];
+    return any;
+}
+
+// A scorer that the caller asked for must work. Without a choice, scorers whose arrays are missing
+// are left out and `why` says so. knn-log runs only on request.
+static plumb_status choose_scorers(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out, arena *mem,
+                                   const surprise_arrays *arrays, const plumb_surprise_options *opt)
+{
+    const bool any = has_choice(opt);
+    const char *undivided = find_undivided_concept(mem, arrays);
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
         const plumb_scorer scorer = (plumb_scorer)i;
         out->scorers[i].scorer = scorer;
         const char *why = find_missing_array(scorer, arrays);
+        // On request the split itself fails, with a message of its own.
+        if (!why && !any && i >= PLUMB_SCORER_KNN) why = undivided;
         wanted[i] = any ? opt->scorers[i] : i != PLUMB_SCORER_KNN_LOG;
         if (!wanted[i]) continue;
         if (why && any)
@@ -341,7 +368,7 @@ static plumb_status compare_scorers(surprise_work *work)
 // ---- all of it ----
 
 // r of all dense scorers. knn is also needed by knn-log and as the scale of the other gammas.
-static plumb_status measure_distances(surprise_work *work, const bool wanted[PLUMB_SCORER_COUNT])
+static plumb_status measure_distances(surprise_work *work, bool wanted[PLUMB_SCORER_COUNT])
 {
     for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
         work->scales_gamma = work->scales_gamma || (wanted[i] && isnan(work->opt->gammas[i]));
@@ -353,10 +380,36 @@ static plumb_status measure_distances(surprise_work *work, const bool wanted[PLU
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++) {
         if (!needed[i] || !scorer_find((plumb_scorer)i)) continue;
         st = measure_distance(work, (plumb_scorer)i);
+        // A scorer that nobody asked for by name does not end the whole measurement. Without knn
+        // the others have no scale.
+        if (st && st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED && i != PLUMB_SCORER_KNN &&
+            !has_choice(work->opt)) {
+            work->out->scorers[i].why = arena_strdup(work->mem, plumb_last_error());
+            st = work->out->scorers[i].why ? PLUMB_OK : PLUMB_EMEMORY;
+            wanted[i] = false;
+            work->r[i] = NULL;
+        }
         status_progress(0.9 * (i + 1) / PLUMB_SCORER_COUNT);
     }
     if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = compute_log_distances(work);
     return st;
+}
+
+// k of the options, or the share of the observation set that [Lin23] has: 50 of 2000.
+static plumb_status choose_k(plumb_surprise *out, plumb_surprise_options *opt,
+                             const observation_sets *sets)
+{
+    int64_t least = INT64_MAX;
+    for (int64_t i = 0; i < sets->sets; i++)
+        if (sets->set[i].observed_count < least) least = sets->set[i].observed_count;
+    if (!opt->k) opt->k = (int64_t)floor(0.025 * (double)least + 0.5);
+    if (opt->k < 1) opt->k = 1;
+    if (opt->k > least)
+        return fail(PLUMB_EVALUE, "k is %lld; with %lld observed clips it can be 1 to %lld",
+                    (long long)opt->k, (long long)least, (long long)least);
+    out->k = opt->k;
+    out->least_observed = least;
+    return PLUMB_OK;
 }
 
 static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
@@ -368,7 +421,7 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     if (!arrays || !work) return PLUMB_EMEMORY;
     bool wanted[PLUMB_SCORER_COUNT];
     plumb_status st = surprise_input_read(arrays, mem, in, opt);
-    if (!st) st = choose_scorers(wanted, out, arrays, opt);
+    if (!st) st = choose_scorers(wanted, out, mem, arrays, opt);
     if (st) return st;
     // Dense scorers compare features with observed clips; plain and naive need no observation set.
     bool dense = false;
@@ -377,6 +430,8 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     out->tuples = arrays->tuples;
     out->dims = arrays->dims;
     out->frames = arrays->frames;
+    out->error_unit = arrays->error_unit;
+    out->joined = arrays->joined;
     out->concept_count = arrays->concepts;
     out->concept_names = arrays->concept_name;
     out->zero_features = dense ? arrays->zero_features : 0;
@@ -387,6 +442,10 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     out->concept_of = work->set.concept_of;
     out->split = work->set.split;
     out->observed = work->set.observed;
+    plumb_surprise_options resolved = *opt;
+    if (dense) st = choose_k(out, &resolved, &work->set);
+    if (st) return st;
+    work->opt = &resolved;
     out->equal_observations = work->set.equal;
     work->tested = work->set.tested_feature;
     // Surprise per frame of the tested tuples, for reports.
@@ -414,8 +473,9 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     // The hash of all inputs identifies the data of a result.
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
-                                        in->observation, in->surprise_naive, in->concepts},
-                7);
+                                        in->observation, in->surprise_naive, in->concepts,
+                                        in->error_unit},
+                8);
     return st;
 }
 
