@@ -34,7 +34,8 @@ extern "C" {
     X(OCSVM,       "ocsvm")       /* r = minus the decision of a one-class SVM */     \
     X(PCA,         "pca")         /* r = squared residual of principal components */      \
     X(MAHALANOBIS, "mahalanobis") /* r = squared Mahalanobis distance */              \
-    X(KNN_LOG,     "knn-log")     /* r = (d - 1) log of knn's, the density itself */
+    X(KNN_LOG,     "knn-log")     /* r = (d - 1) log of knn's, the density itself */  \
+    X(LR,          "lr")          /* no r: the log of the likelihood ratio, calibrated */
 // clang-format on
 
 /// How a clip is scored: which r is subtracted from its surprise.
@@ -68,6 +69,12 @@ typedef enum plumb_surprise_unit {
     PLUMB_SURPRISE_UNIT_GIVEN, ///< Of an array `surprise`: unknown. Only in results.
 } plumb_surprise_unit;
 
+/// How the threshold for single clips is chosen from clips that are not judged.
+typedef enum plumb_surprise_threshold {
+    PLUMB_SURPRISE_THRESHOLD_BEST,  ///< The one that is right most often.
+    PLUMB_SURPRISE_THRESHOLD_LEVEL, ///< `type1` of the impossible clips are below it.
+} plumb_surprise_threshold;
+
 /// What r is for PCA.
 typedef enum plumb_surprise_pca {
     /// Squared residual after the fewest components that hold 95 % of the variance.
@@ -97,7 +104,9 @@ typedef struct plumb_surprise_options {
     double tolerance;             ///< Tolerance of the SVM solver, in (0, 1). Default 1e-6.
     int64_t trees;                ///< Trees of the isolation forest. Default 100.
     int64_t sample;               ///< Points per tree, at most 4096. Default 256.
-    double temperature;           ///< T of p(possible) = exp(-s/T), above 0. Default 1.
+    /// T of p(possible) = exp(-s/T), for the likelihood ratio. Default 0: fitted on tuples that are
+    /// not judged.
+    double temperature;
     /// P(impossible) before the clip is seen, in (0, 1). The threshold of the ratio is (1 - p)/p.
     /// Default 0.5.
     double prior;
@@ -105,6 +114,11 @@ typedef struct plumb_surprise_options {
     int64_t resamples; ///< Bootstrap draws for the 95 % intervals; 0: none. Default 2000.
     uint64_t seed;     ///< Of the split, the forest and the bootstrap. Default 1.
     int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+    /// Choose the gamma of each scorer, but of plain and of those in `gammas`, so that most tuples
+    /// that are not judged are decided. Default false.
+    bool gamma_auto;
+    plumb_surprise_threshold threshold_rule; ///< Default PLUMB_SURPRISE_THRESHOLD_BEST.
+    double threshold; ///< A score to be used as threshold of single clips. NaN (the default): none.
     plumb_surprise_unit error_unit; ///< Of errors of pixels. Default PLUMB_SURPRISE_UNIT_SUM.
 } plumb_surprise_options;
 
@@ -159,10 +173,14 @@ typedef struct plumb_surprise_metrics {
     double best_accuracy;    ///< Share of clips that it classifies correctly.
 } plumb_surprise_metrics;
 
-/// The log likelihood ratio of clips, log p(impossible) - log p(possible), from the k-th neighbour
-/// and s / T.
+enum { PLUMB_SURPRISE_BINS = 10 };
+
+/// The log likelihood ratio of clips in nats, log p(impossible) - log p(possible)
+///     = s / T - w D log r_k + c
+/// with D the dimension of the observed features. T, w and c are fitted on tuples that are not
+/// judged, for each concept: those of the observation sets, or else the other four fifths.
 typedef struct plumb_surprise_ratio {
-    bool measured;             ///< False without knn; the rest is then zero.
+    bool measured;             ///< False without knn and lr; the rest is then zero.
     double log_threshold;      ///< log((1 - prior) / prior).
     double type1;              ///< Share of impossible clips below it.
     double type2;              ///< Share of possible clips at or above it.
@@ -171,7 +189,31 @@ typedef struct plumb_surprise_ratio {
     double best_log_threshold; ///< The threshold that is best in hindsight.
     double best_accuracy;      ///< Share of clips that it classifies correctly.
     const double *log_ratio;   ///< (tested, 4).
+    const double *posterior;   ///< (tested, 4) P(impossible) = p / (p + (1 - p) / LR), p the prior.
+    double posterior_mean[2];  ///< Mean over possible and over impossible clips.
+    double brier;              ///< Mean of (posterior - 1 or 0)^2; 0.25 for a posterior of 1/2.
+    double calibration_error;  ///< Expected calibration error: mean of |said - found| over bins.
+    double calibration_said[PLUMB_SURPRISE_BINS];   ///< Mean posterior of a bin; NaN: empty.
+    double calibration_found[PLUMB_SURPRISE_BINS];  ///< Share of impossible clips, by the prior.
+    int64_t calibration_clips[PLUMB_SURPRISE_BINS]; ///< Clips of a bin.
+    int64_t concepts;          ///< Length of `temperature` and `weight`; 1 without concepts.
+    int64_t sets;              ///< Length of `dimension`.
+    const double *temperature; ///< T of each concept, in the unit of surprise.
+    const double *weight;      ///< w of each concept.
+    const double *dimension;   ///< D of each observation set, d - 1 for unit features.
+    bool frame_variances;      ///< Each frame has a T of its own; `temperature` is of their mean.
 } plumb_surprise_ratio;
+
+/// Single clips called impossible where their score reaches a threshold that was chosen on clips
+/// of other tuples.
+typedef struct plumb_surprise_decision {
+    bool measured;    ///< False if too few tuples are known; the rest is then zero.
+    double threshold; ///< The score; the mean over folds without an observation set.
+    double accuracy;  ///< Share of clips classified correctly; impossible and possible count alike.
+    double type1;     ///< Share of impossible clips below it.
+    double type2;     ///< Share of possible clips at or above it.
+    double power;     ///< 1 - type2: share of possible clips that are recognised.
+} plumb_surprise_decision;
 
 /// The result of one scorer.
 typedef struct plumb_surprise_score {
@@ -186,6 +228,8 @@ typedef struct plumb_surprise_score {
     const double *score;            ///< (tested, 4).
     const double *distance;         ///< r, (tested, 4); NULL for plain.
     double seconds; ///< Time to fit the observed clips and to compute r of the tested ones.
+    plumb_surprise_decision decision; ///< By the threshold of the options.
+    plumb_surprise_decision level;    ///< The test at level `type1` [Lin23, Theorem 1].
 } plumb_surprise_score;
 
 /// One test of uniformity.
@@ -220,7 +264,7 @@ typedef struct plumb_surprise_comparison {
 /// The result. Free what it owns with plumb_surprise_clear().
 typedef struct plumb_surprise {
     plumb_surprise_score scorers[PLUMB_SCORER_COUNT]; ///< By plumb_scorer.
-    plumb_surprise_ratio ratio;                       ///< Measured together with knn.
+    plumb_surprise_ratio ratio;                       ///< Measured together with knn or lr.
     plumb_surprise_uniformity uniformity;             ///< Measured together with knn.
     const plumb_surprise_comparison *pairs;           ///< (pair_count) every two scorers.
     int64_t pair_count;                               ///< Number of comparisons.

@@ -155,7 +155,8 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     observation (N, d) are for the scorers that weigh likelihoods, surprise_voe for the naive one, concept
     (tuples,) numbers or text. scorer is a name or a list of them; by default all that the arrays allow.
     unit is "sum" or "mean" where errors are computed from truth and prediction, or the array unit of a file
-    that plumb evaluate saved. Options are those of plumb_surprise_options: k=5, gamma=0.01 ...
+    that plumb evaluate saved. Options are those of plumb_surprise_options: k=5, gamma=0.01
+    or "auto", threshold="best", "level" or a score ...
 
     >>> import numpy as np, plumb
     >>> s = np.tile([1.0, 1.1, 1.5, 1.4], (10, 1))
@@ -183,6 +184,10 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
         opt.gammas[SCORERS.index(name)] = value
     if isinstance(unit, str):
         options["error_unit"] = unit
+    if options.get("gamma") == "auto":
+        options["gamma_auto"] = bool(options.pop("gamma"))
+    if isinstance(options.get("threshold"), str):
+        options["threshold_rule"] = options.pop("threshold")
     fill(opt, "surprise_options", options)
     out, text = _measure("surprise", [ctypes.byref(given)], opt)
     arrays = {"score": {}, "distance": {}}
@@ -191,6 +196,9 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
         if s.measured:
             arrays["score"][name] = numbers(s.score, (out.tested, 4))
             arrays["distance"][name] = numbers(s.distance, (out.tested, 4))
+    if out.ratio.measured:
+        arrays["log_ratio"] = numbers(out.ratio.log_ratio, (out.tested, 4))
+        arrays["posterior"] = numbers(out.ratio.posterior, (out.tested, 4))
     if out.frames:
         arrays["frame_surprise"] = numbers(out.frame_surprise, (out.tested, 4, out.frames))
     kept = _kept({name: views[name] for name in ("surprise", "truth")})

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 MAX_DIMS = 32
-SCORERS = ("plain", "naive", "knn", "iforest", "ocsvm", "pca", "mahalanobis", "knn-log")
+SCORERS = ("plain", "naive", "knn", "iforest", "ocsvm", "pca", "mahalanobis", "knn-log", "lr")
 DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "bool")
 
 # name:type, in the order of the header. A type is a letter of LETTERS, the name of a struct above,
@@ -59,10 +59,14 @@ STRUCTS = {
         "best_threshold:d best_accuracy:d",
     "surprise_ratio":
         "measured:b log_threshold:d type1:d type2:d accuracy:d auroc:d best_log_threshold:d "
-        "best_accuracy:d log_ratio:d*",
+        "best_accuracy:d log_ratio:d* posterior:d* posterior_mean:d2 brier:d calibration_error:d "
+        "calibration_said:d10 calibration_found:d10 calibration_clips:q10 concepts:q sets:q temperature:d* "
+        "weight:d* dimension:d* frame_variances:b",
+    "surprise_decision": "measured:b threshold:d accuracy:d type1:d type2:d power:d",
     "surprise_score":
         "scorer:i measured:b why:s gamma:d all:surprise_metrics concepts:p has_maximum:b "
-        "maximum:surprise_metrics score:d* distance:d* seconds:d",
+        "maximum:surprise_metrics score:d* distance:d* seconds:d decision:surprise_decision "
+        "level:surprise_decision",
     "surprise_test": "statistic:d p:d",
     "surprise_uniformity":
         "measured:b why:s exact:surprise_test paper:surprise_test paper_chi:surprise_test "

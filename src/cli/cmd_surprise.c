@@ -24,7 +24,7 @@ enum {
 
 typedef struct surprise_command {
     const char *from[ARRAY_COUNT]; // files for single arrays, in the order of array_names
-    const char *scorer, *gammas, *items, *require;
+    const char *scorer, *gamma, *gammas, *threshold, *items, *require;
     plumb_surprise_losses_options losses;
     plumb_surprise_options opt;
     bool raw, example, json;
@@ -54,10 +54,13 @@ static const cli_option command_options[] = {
     {.name = "context", FROM(surprise_losses_options, losses, "context")},
     {.name = "scorer", .group = "scorers", .kind = OPTION_STRING, AT(scorer), .value = "NAME,...",
      .complete = CLI_COMPLETE_SCORERS,
-     .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log; all: those that the "
+     .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log, lr; all: those that "
+             "the "
              "arrays allow"},
     {.name = "k", FROM(surprise_options, opt, "k"), .letter = 'k'},
-    {.name = "gamma", FROM(surprise_options, opt, "gamma")},
+    {.name = "gamma", .kind = OPTION_STRING, AT(gamma), .value = "X|auto",
+     .help = "weight of the likelihood in surprise_knn, the other scorers are scaled to it; auto: "
+             "chosen for each scorer on tuples that are not judged"},
     {.name = "gammas", .kind = OPTION_STRING, AT(gammas), .value = "NAME=X,...",
      .help = "weights of single scorers, used as they are"},
     {.name = "unit", FROM(surprise_options, opt, "error_unit")},
@@ -72,6 +75,9 @@ static const cli_option command_options[] = {
     {.name = "temperature", FROM(surprise_options, opt, "temperature"), .group = "likelihood ratio"},
     {.name = "prior", FROM(surprise_options, opt, "prior")},
     {.name = "type1", FROM(surprise_options, opt, "type1")},
+    {.name = "threshold", .kind = OPTION_STRING, AT(threshold), .value = "best|level|X",
+     .help = "threshold of single clips: the best one for clips that are not judged, the one that "
+             "lets --type1 of their impossible clips pass, or a score"},
     {.name = "resamples", FROM(surprise_options, opt, "resamples"), .group = "output"},
     {.name = "seed", FROM(surprise_options, opt, "seed")},
     {.name = "threads", FROM(surprise_options, opt, "threads")},
@@ -92,6 +98,8 @@ static void defaults(void *given)
     surprise_command *cmd = given;
     cmd->opt = plumb_surprise_defaults();
     cmd->scorer = "all";
+    cmd->gamma = "0.01";
+    cmd->threshold = "best";
     cmd->losses = plumb_surprise_losses_defaults();
 }
 
@@ -238,6 +246,30 @@ static int parse_gammas(surprise_command *cmd)
     return EXIT_DONE;
 }
 
+// Parses a number; false if the text is not one, or is not finite.
+static bool parse_number(double *out, const char *text)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value)) return false;
+    *out = value;
+    return true;
+}
+
+// Parses --gamma and --threshold, which are words or numbers.
+static int parse_words(surprise_command *cmd)
+{
+    cmd->opt.gamma_auto = !strcmp(cmd->gamma, "auto");
+    if (!cmd->opt.gamma_auto && !parse_number(&cmd->opt.gamma, cmd->gamma))
+        return cli_error(&cmd_surprise, EXIT_USAGE, "--gamma takes a number or auto, not \"%s\"",
+                         cmd->gamma);
+    if (!strcmp(cmd->threshold, "level")) cmd->opt.threshold_rule = PLUMB_SURPRISE_THRESHOLD_LEVEL;
+    else if (strcmp(cmd->threshold, "best") && !parse_number(&cmd->opt.threshold, cmd->threshold))
+        return cli_error(&cmd_surprise, EXIT_USAGE,
+                         "--threshold takes best, level or a number, not \"%s\"", cmd->threshold);
+    return EXIT_DONE;
+}
+
 // ---- tables ----
 
 // "[0.90, 0.93]", or "" for NaN.
@@ -248,22 +280,69 @@ static const char *format_interval(char *text, size_t size, double low, double h
     return text;
 }
 
-// One scorer: accuracy, relative surprise, AUROC and p of chance, with 95 % intervals.
-static void print_row(const char *name, const plumb_surprise_metrics *metrics)
+// One scorer: accuracy of tuples with its 95 % interval, accuracy and AUROC of single clips,
+// relative surprise and p of chance. May be NULL: decision.
+static void print_row(const char *name, const plumb_surprise_metrics *metrics,
+                      const plumb_surprise_decision *decision)
 {
-    char accuracy[64], relative[64];
+    char accuracy[64], clips[16] = "-";
     format_interval(accuracy, sizeof accuracy, 100.0 * metrics->accuracy_ci.low,
                     100.0 * metrics->accuracy_ci.high);
-    format_interval(relative, sizeof relative, metrics->relative_ci.low, metrics->relative_ci.high);
-    printf("  %-11s %6.2f %-14s %9.4g %-20s %6.4f %7.2g\n", name, 100.0 * metrics->accuracy,
-           accuracy, metrics->relative_surprise, relative, metrics->auroc, metrics->chance_p);
+    if (decision && decision->measured)
+        snprintf(clips, sizeof clips, "%.2f", 100.0 * decision->accuracy);
+    printf("  %-11s %6.2f %-14s  %6s  %6.4f  %9.4g  %8.2g\n", name, 100.0 * metrics->accuracy,
+           accuracy, clips, metrics->auroc, metrics->relative_surprise, metrics->chance_p);
 }
 
 // The widths are those of print_row().
 static void print_heading(const char *name)
 {
-    printf("\n%s\n  %-11s %-21s %-30s %6s %7s\n", name, "scorer", "accuracy, %",
-           "relative surprise", "AUROC", "p");
+    printf("\n%s\n  %-11s %-21s  %6s  %6s  %9s  %8s\n", name, "scorer", "accuracy of tuples, %",
+           "clips, %", "AUROC", "relative", "p");
+}
+
+// The same model may rank the clips of a tuple and yet say nothing about a single clip.
+static void print_clips_note(const plumb_surprise *result)
+{
+    const plumb_surprise_score *plain = &result->scorers[PLUMB_SCORER_PLAIN];
+    if (!plain->measured || !plain->decision.measured) return;
+    if (plain->all.accuracy - plain->decision.accuracy < 0.15) return;
+    table_paragraph("plain surprise decides %.1f %% of tuples, but only %.1f %% of single clips "
+                    "(AUROC %.2f): clips of different scenes differ more than a possible clip "
+                    "from its impossible twin",
+                    100.0 * plain->all.accuracy, 100.0 * plain->decision.accuracy,
+                    plain->all.auroc);
+}
+
+// The test of [Lin23, Theorem 1], for the likelihood ratio and for plain surprise.
+static void print_level(const plumb_surprise *result)
+{
+    bool first = true;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
+        const plumb_surprise_score *score = &result->scorers[i];
+        if ((i != PLUMB_SCORER_PLAIN && i != PLUMB_SCORER_LR) || !score->level.measured) continue;
+        if (first)
+            puts("\ntest of single clips at a level chosen on others: impossible clips that pass\n"
+                 "(type 1), possible clips that are recognised (power)");
+        first = false;
+        table_text(plumb_scorer_name((plumb_scorer)i), "type 1 %.2f %%, power %.2f %%",
+                   100.0 * score->level.type1, 100.0 * score->level.power);
+    }
+}
+
+// The likelihood ratio and how well its probabilities are calibrated.
+static void print_ratio(const plumb_surprise_ratio *ratio)
+{
+    if (!ratio->measured) return;
+    putchar('\n');
+    table_paragraph("likelihood ratio: AUROC %.4f; above log threshold %.4g: %.2f %% of "
+                    "impossible clips, %.2f %% of possible ones",
+                    ratio->auroc, ratio->log_threshold, 100.0 * (1.0 - ratio->type1),
+                    100.0 * ratio->type2);
+    table_paragraph(
+        "P(impossible): mean %.3f of possible and %.3f of impossible clips; Brier score "
+        "%.4f, expected calibration error %.4f",
+        ratio->posterior_mean[0], ratio->posterior_mean[1], ratio->brier, ratio->calibration_error);
 }
 
 // The weights of the scorers.
@@ -332,29 +411,27 @@ static void print_tables(const plumb_surprise *result)
     print_heading(result->concept_count ? "mean over concepts" : "all");
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].measured)
-            print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].all);
+            print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].all,
+                      &result->scorers[i].decision);
     // Rows by the maximum over frames stand below those by the mean, with "max" in the name.
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].measured && result->scorers[i].has_maximum) {
             char name[32];
             snprintf(name, sizeof name, "%.7s max", plumb_scorer_name((plumb_scorer)i));
-            print_row(name, &result->scorers[i].maximum);
+            print_row(name, &result->scorers[i].maximum, NULL);
         }
     print_gammas(result);
+    print_clips_note(result);
     for (int64_t k = 0; k < result->concept_count; k++) {
         print_heading(result->concept_names[k]);
         for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
             if (result->scorers[i].measured)
-                print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].concepts[k]);
+                print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].concepts[k],
+                          NULL);
     }
     print_uniformity(&result->uniformity);
-    if (result->ratio.measured) {
-        putchar('\n');
-        table_paragraph("likelihood ratio: AUROC %.4f; above log threshold %.4g: %.2f %% of "
-                        "impossible clips, %.2f %% of possible ones",
-                        result->ratio.auroc, result->ratio.log_threshold,
-                        100.0 * (1.0 - result->ratio.type1), 100.0 * result->ratio.type2);
-    }
+    print_ratio(&result->ratio);
+    print_level(result);
     print_pairs(result);
     // Scorers that the arrays do not allow, with the reason.
     bool first = true;
@@ -483,6 +560,7 @@ static int run(void *given, int files, char **file)
     cmd->opt.normalise = !cmd->raw;
     int code = parse_scorers(cmd);
     if (code == EXIT_DONE) code = parse_gammas(cmd);
+    if (code == EXIT_DONE) code = parse_words(cmd);
     if (code == EXIT_DONE) code = check_requirements(cmd, &(plumb_surprise){0}, require_parse);
     if (code != EXIT_DONE) return code;
     if (cmd->example && files)

@@ -12,10 +12,11 @@
 #include "plumb/surprise.h"
 #include "report/report_model.h"
 
-enum { LEFT = 66, PANEL_HEIGHT = 190, MAX_SCORERS = 8, BINS = 20 };
+enum { LEFT = 66, PANEL_HEIGHT = 190, MAX_SCORERS = 9, BINS = 20 };
 
-static const int colors[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VIOLET,
-                             PALETTE_RED,  PALETTE_PALE,   PALETTE_AXIS,  PALETTE_INK};
+static const int colors[] = {PALETTE_BLUE,   PALETTE_ORANGE, PALETTE_GREEN,
+                             PALETTE_VIOLET, PALETTE_RED,    PALETTE_PALE,
+                             PALETTE_AXIS,   PALETTE_INK,    PALETTE_ORANGE};
 
 // ---- accuracy by concept ----
 

@@ -124,6 +124,46 @@ def test_the_example_of_the_paper_is_printed():
     assert abs(answer("--example")["variance_0.001"]["log_likelihood_ratio"][0] - 3.453878) < 1e-6
 
 
+def test_gammas_may_be_chosen_on_tuples_that_are_not_judged(data):
+    path = data.save(surprise=data.s, feature=data.feature, concept=data.concept)
+    fixed, chosen = answer(path, "--scorer", "plain,knn"), answer(path, "--scorer", "plain,knn", "--gamma", "auto")
+    assert fixed["scorers"]["knn"]["gamma"] == 0.01 and not fixed["gamma_auto"] and chosen["gamma_auto"]
+    gamma, s = chosen["scorers"]["knn"]["gamma"], data.s[chosen["tested"]]
+    r = (s - np.array(fixed["scorers"]["knn"]["score"])) / 0.01
+    assert gamma != 0.01 and np.allclose(chosen["scorers"]["knn"]["score"], s - gamma * r, rtol=0, atol=1e-12)
+    refused("--gamma takes a number or auto", path, "--gamma", "some", code=2)
+
+
+def test_single_clips_are_decided_by_a_threshold_of_other_clips(data):
+    best, level, given = (answer(data.all, "-k", 5, *more) for more in ((), ("--threshold", "level"), ("--threshold", "0.02")))
+    for name, one in given["scorers"].items():
+        score = np.array(one["score"])
+        called = score >= 0.02
+        clips = one["clips"]
+        assert abs(clips["threshold"] - 0.02) < 1e-15 and abs(clips["type1"] - (~called[:, 2:]).mean()) < 1e-14, name
+        assert abs(clips["type2"] - called[:, :2].mean()) < 1e-14 and abs(clips["accuracy"] - 1 + (clips["type1"] + clips["type2"]) / 2) < 1e-14
+        assert level["scorers"][name]["clips"] == level["scorers"][name]["level"] == best["scorers"][name]["level"], name
+        assert abs(level["scorers"][name]["level"]["type1"] - 0.05) < 0.05, name
+    assert best["scorers"]["plain"]["clips"]["accuracy"] > 0.5
+    refused("--threshold takes best, level or a number", data.all, "--threshold", "high", code=2)
+
+
+def test_the_ratio_is_calibrated_and_has_a_posterior_for_every_clip(data):
+    got = answer(data.all, "-k", 5, "--scorer", "plain,lr", "--prior", 0.2, "--items", data.folder / "items.jsonl")
+    ratio = got["likelihood_ratio"]
+    items = [json.loads(line) for line in (data.folder / "items.jsonl").read_text().splitlines()]
+    log_ratio, posterior = (np.array([i[key] for i in items]) for key in ("log_likelihood_ratio", "posterior"))
+    assert np.allclose(posterior, 0.2 / (0.2 + 0.8 / np.exp(log_ratio)), rtol=1e-12)
+    assert np.allclose(got["scorers"]["lr"]["score"], log_ratio) and got["scorers"]["lr"]["gamma"] is None
+    y, w = np.array([0, 0, 1, 1]), np.array([0.8, 0.8, 0.2, 0.2])
+    assert abs(ratio["brier"] - ((posterior - y) ** 2 * w).sum() / (w.sum() * N)) < 1e-12
+    assert sum(ratio["calibration"]["clips"]) == 4 * N and 0 <= ratio["calibration_error"] < 0.3
+    assert len(ratio["temperature"]) == len(ratio["weight"]) == 4 and len(ratio["dimension"]) == 1
+    assert np.allclose(ratio["posterior_mean"], [posterior[:, :2].mean(), posterior[:, 2:].mean()])
+    table = run(data.all, "-k", 5).stdout
+    assert "Brier score" in table and "power" in table and "clips, %" in table
+
+
 # ---- input ----
 
 def test_arrays_may_come_from_files_of_their_own(data, got):

@@ -15,9 +15,11 @@
 #include "base/result.h"
 #include "base/status.h"
 #include "math/rng.h"
-#include "math/special.h"
+#include "measures/surprise/decisions.h"
 #include "measures/surprise/input.h"
 #include "measures/surprise/isolation_forest.h"
+#include "measures/surprise/known_tuples.h"
+#include "measures/surprise/likelihood_ratio.h"
 #include "measures/surprise/observation_set.h"
 #include "measures/surprise/one_class_svm.h"
 #include "measures/surprise/options.h"
@@ -125,6 +127,9 @@ typedef struct surprise_work {
     double *r[PLUMB_SCORER_COUNT];        // (tested, 4)
     double *sample_r[PLUMB_SCORER_COUNT]; // r of the sample of observed clips
     bool scales_gamma;                    // some gamma is scaled by them
+    known_tuples known;
+    double *known_s;                     // (known, 4): surprise
+    double *known_r[PLUMB_SCORER_COUNT]; // (known, 4); NULL: not known
 } surprise_work;
 
 // One scorer by one observation set: r of the tested clips it has, then of the sample.
@@ -211,16 +216,20 @@ static plumb_status compute_log_distances(surprise_work *work)
     return PLUMB_OK;
 }
 
-// gamma: as given, or gamma std(r_knn) / std(r) over the sample of observed clips.
-static double choose_gamma(const surprise_work *work, plumb_scorer scorer)
+// gamma for the tuples of one fold: as given, or the best for known tuples, or gamma std(r_knn) /
+// std(r) over the sample of observed clips.
+static double choose_gamma(const surprise_work *work, plumb_scorer scorer, int64_t fold)
 {
     const plumb_surprise_options *opt = work->opt;
     if (!isnan(opt->gammas[scorer])) return opt->gammas[scorer];
+    if (opt->gamma_auto && work->known_r[scorer])
+        return decisions_choose_gamma(&work->known, work->known_s, work->known_r[scorer], fold);
     switch (scorer) {
     case PLUMB_SCORER_PLAIN: return 0.0;
     case PLUMB_SCORER_NAIVE: return 1.0;
     case PLUMB_SCORER_KNN:
     case PLUMB_SCORER_KNN_LOG: return opt->gamma;
+    case PLUMB_SCORER_LR: return (double)NAN; // it has none
     default: break;
     }
     // The same scale for every scorer: gamma r has the deviation that gamma r_knn has.
@@ -231,6 +240,53 @@ static double choose_gamma(const surprise_work *work, plumb_scorer scorer)
 
 // ---- scores ----
 
+// score and most (tested, 4): the surprise of clips and of their greatest frame, minus gamma r.
+static plumb_status subtract_distances(surprise_work *work, plumb_scorer scorer, double *score,
+                                       double *most)
+{
+    plumb_surprise *out = work->out;
+    plumb_surprise_score *to = &out->scorers[scorer];
+    double gamma[KNOWN_TUPLES_FOLDS] = {0};
+    const int64_t folds = work->known.count ? work->known.folds : 1;
+    for (int64_t f = 0; f < folds; f++) {
+        gamma[f] = choose_gamma(work, scorer, f);
+        to->gamma += gamma[f] / (double)folds;
+    }
+    for (int64_t i = 0; i < 4 * out->tested; i++) {
+        const int64_t from = 4 * out->tested_tuple[i / 4] + i % 4;
+        const int64_t fold = work->known.count ? work->known.judged_fold[i / 4] : 0;
+        const double off = to->distance ? gamma[fold] * to->distance[i] : 0.0;
+        score[i] = work->clips->clip[from] - off;
+        if (work->clips->maximum) most[i] = work->clips->maximum[from] - off;
+        if (!isfinite(score[i]))
+            return fail(PLUMB_ENUMERIC,
+                        "the score of tuple %lld, clip %lld by %s is NaN or infinity",
+                        (long long)(from / 4), (long long)(from % 4), plumb_scorer_name(scorer));
+    }
+    return PLUMB_OK;
+}
+
+// Thresholds for single clips from the scores of known ones, if their r is known.
+static plumb_status decide_clips(surprise_work *work, plumb_scorer scorer, const double *score)
+{
+    const known_tuples *known = &work->known;
+    plumb_surprise_score *to = &work->out->scorers[scorer];
+    if (!known->count) return PLUMB_OK;
+    const double *known_score = scorer == PLUMB_SCORER_LR ? work->known_r[PLUMB_SCORER_LR] : NULL;
+    if (!known->split) known_score = score; // each by the others
+    if (!known_score) {
+        double *made = ARENA_ALLOC(work->mem, double, 4 * known->count);
+        if (!made) return PLUMB_EMEMORY;
+        if (to->distance && !work->known_r[scorer]) return PLUMB_OK;
+        for (int64_t i = 0; i < 4 * known->count; i++)
+            made[i] =
+                work->known_s[i] - (to->distance ? to->gamma * work->known_r[scorer][i] : 0.0);
+        known_score = made;
+    }
+    return decisions_measure(to, work->mem, known, known_score, score, work->out->tested,
+                             work->opt);
+}
+
 // Scores of the tested tuples by one scorer, and their metrics.
 static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
 {
@@ -240,18 +296,16 @@ static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
     double *score = ARENA_ALLOC(work->mem, double, 4 * n),
            *most = ARENA_ALLOC(work->mem, double, 4 * n);
     if (!score || !most) return PLUMB_EMEMORY;
-    to->gamma = choose_gamma(work, scorer);
+    plumb_status st = PLUMB_OK;
     to->distance = work->r[scorer];
-    for (int64_t i = 0; i < 4 * n; i++) {
-        const int64_t from = 4 * out->tested_tuple[i / 4] + i % 4;
-        const double off = to->distance ? to->gamma * to->distance[i] : 0.0;
-        score[i] = work->clips->clip[from] - off;
-        if (work->clips->maximum) most[i] = work->clips->maximum[from] - off;
-        if (!isfinite(score[i]))
-            return fail(PLUMB_ENUMERIC,
-                        "the score of tuple %lld, clip %lld by %s is NaN or infinity",
-                        (long long)(from / 4), (long long)(from % 4), plumb_scorer_name(scorer));
+    if (scorer == PLUMB_SCORER_LR) {
+        memcpy(score, out->ratio.log_ratio, (size_t)(4 * n) * sizeof *score);
+        to->gamma = (double)NAN;
+    } else {
+        st = subtract_distances(work, scorer, score, most);
     }
+    if (!st) st = decide_clips(work, scorer, score);
+    if (st) return st;
     // Metrics over all tuples, the bootstrap within concepts.
     to->score = score;
     to->measured = true;
@@ -261,8 +315,8 @@ static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
                                      .type1 = work->opt->type1,
                                      .resamples = work->opt->resamples,
                                      .seed = work->opt->seed};
-    plumb_status st = tuple_metrics_compute(&to->all, work->mem, score, &plan);
-    to->has_maximum = work->clips->maximum;
+    st = tuple_metrics_compute(&to->all, work->mem, score, &plan);
+    to->has_maximum = work->clips->maximum && scorer != PLUMB_SCORER_LR;
     if (!st && to->has_maximum) st = tuple_metrics_compute(&to->maximum, work->mem, most, &plan);
     if (st || !out->concept_count) return st;
 
@@ -285,48 +339,80 @@ static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
     return st;
 }
 
-// log of the volume of the unit ball in m dimensions.
-static double log_ball_volume(double m)
+// ---- known tuples ----
+
+// r of the known tuples by one scorer. What cannot be computed stays unknown: decisions by this
+// scorer are then left out.
+static plumb_status measure_known(surprise_work *work, plumb_scorer scorer)
 {
-    return 0.5 * m * log(3.141592653589793238462643383279503) - special_log_gamma(0.5 * m + 1.0);
+    const known_tuples *known = &work->known;
+    if (!known->split) {
+        work->known_r[scorer] = work->r[scorer];
+        return PLUMB_OK;
+    }
+    double *r = ARENA_ALLOC(work->mem, double, 4 * known->count);
+    if (!r) return PLUMB_EMEMORY;
+    plumb_status st = PLUMB_OK;
+    bool found = true;
+    if (scorer == PLUMB_SCORER_NAIVE) {
+        for (int64_t i = 0; i < 4 * known->count; i++)
+            r[i] = work->clips->naive[4 * known->tuple[i / 4] + i % 4];
+    } else if (scorer == PLUMB_SCORER_KNN_LOG) {
+        const double *near = work->known_r[PLUMB_SCORER_KNN];
+        found = near;
+        for (int64_t i = 0; near && i < 4 * known->count; i++) {
+            found = found && near[i] > 0.0;
+            r[i] = (double)(work->clips->dims - 1) * log(near[i]);
+        }
+    } else {
+        st = known_tuples_distances(r, work->mem, known, work->clips, work->opt, scorer);
+        found = !st;
+        if (st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED) st = PLUMB_OK;
+    }
+    work->known_r[scorer] = found ? r : NULL;
+    return st;
 }
 
-// log p(impossible) by the k-th neighbour, p = k / (c N r^(d-1)), and -log p(possible) = s / T.
-static plumb_status measure_ratio(surprise_work *work)
+// Surprise and r of the tuples that gammas, thresholds and the likelihood ratio are fitted on.
+static plumb_status read_known(surprise_work *work, bool needs_knn,
+                               const bool wanted[PLUMB_SCORER_COUNT])
 {
-    plumb_surprise *out = work->out;
-    plumb_surprise_ratio *to = &out->ratio;
-    const double *r = work->r[PLUMB_SCORER_KNN];
-    if (work->clips->dims < 2 || !work->opt->normalise) return PLUMB_OK;
-    const int64_t n = out->tested;
-    const double m = (double)(work->clips->dims - 1), ball = log_ball_volume(m);
-    double *ratio = ARENA_ALLOC(work->mem, double, 4 * n);
-    if (!ratio) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < 4 * n; i++) {
-        const double observed = (double)work->set.observed_of[i / 4];
-        // A clip that was observed k times has an infinite density; cut it.
-        const double near = log(fmax(r[i], 1e-300));
-        ratio[i] = log((double)work->opt->k) - ball - log(observed) - m * near +
-                   work->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / work->opt->temperature;
-        if (!isfinite(ratio[i])) return PLUMB_OK; // not measured
-    }
-    // Impossible if the ratio reaches (1 - prior) / prior, the threshold of Bayes' rule.
-    *to = (plumb_surprise_ratio){.measured = true,
-                                 .log_threshold = log((1.0 - work->opt->prior) / work->opt->prior),
-                                 .log_ratio = ratio};
-    // Type 1: impossible clips (2, 3) below the threshold; type 2: possible clips (0, 1) above it.
-    int64_t low = 0, high = 0;
-    for (int64_t i = 0; i < 4 * n; i++) {
-        low += i % 4 >= 2 && ratio[i] < to->log_threshold;
-        high += i % 4 < 2 && ratio[i] >= to->log_threshold;
-    }
-    to->type1 = (double)low / (2.0 * (double)n);
-    to->type2 = (double)high / (2.0 * (double)n);
-    to->accuracy = 1.0 - 0.5 * (to->type1 + to->type2);
-    plumb_status st = tuple_metrics_auroc(&to->auroc, work->mem, ratio, n);
-    if (!st)
-        st = tuple_metrics_best(&to->best_log_threshold, &to->best_accuracy, work->mem, ratio, n);
+    plumb_status st = known_tuples_make(&work->known, work->mem, &work->set, work->clips);
+    const known_tuples *known = &work->known;
+    if (st || !known->count) return st;
+    work->known_s = ARENA_ALLOC(work->mem, double, 4 * known->count);
+    if (!work->known_s) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < 4 * known->count; i++)
+        work->known_s[i] = work->clips->clip[4 * known->tuple[i / 4] + i % 4];
+    for (int i = PLUMB_SCORER_NAIVE; i < PLUMB_SCORER_LR && !st; i++)
+        if (wanted[i] || (i == PLUMB_SCORER_KNN && needs_knn))
+            st = measure_known(work, (plumb_scorer)i);
     return st;
+}
+
+// The likelihood ratio. A scorer lr that nobody asked for is left out if it cannot be fitted.
+static plumb_status measure_ratio(surprise_work *work, bool *wants_lr)
+{
+    const known_tuples *known = &work->known;
+    if (!known->count || !work->known_r[PLUMB_SCORER_KNN]) {
+        const char *why = "needs two tuples of each concept that are not judged";
+        if (*wants_lr && has_choice(work->opt)) return fail(PLUMB_EVALUE, "the scorer lr %s", why);
+        if (*wants_lr) work->out->scorers[PLUMB_SCORER_LR].why = why;
+        *wants_lr = false;
+        return PLUMB_OK;
+    }
+    double *score = ARENA_ALLOC(work->mem, double, 4 * known->count);
+    if (!score) return PLUMB_EMEMORY;
+    work->known_r[PLUMB_SCORER_LR] = score;
+    return likelihood_ratio_measure(&work->out->ratio, score, work->mem,
+                                    &(likelihood_ratio_task){
+                                        .arrays = work->clips,
+                                        .sets = &work->set,
+                                        .known = known,
+                                        .opt = work->opt,
+                                        .known_r = work->known_r[PLUMB_SCORER_KNN],
+                                        .judged_r = work->r[PLUMB_SCORER_KNN],
+                                    });
 }
 
 // Tests whether r_k looks like that of points spread evenly on the sphere.
@@ -374,8 +460,8 @@ static plumb_status measure_distances(surprise_work *work, bool wanted[PLUMB_SCO
         work->scales_gamma = work->scales_gamma || (wanted[i] && isnan(work->opt->gammas[i]));
     bool needed[PLUMB_SCORER_COUNT];
     memcpy(needed, wanted, sizeof needed);
-    needed[PLUMB_SCORER_KNN] =
-        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || work->scales_gamma;
+    needed[PLUMB_SCORER_KNN] = wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] ||
+                               wanted[PLUMB_SCORER_LR] || work->scales_gamma;
     plumb_status st = PLUMB_OK;
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++) {
         if (!needed[i] || !scorer_find((plumb_scorer)i)) continue;
@@ -465,9 +551,11 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
             r[i] = arrays->naive[4 * out->tested_tuple[i / 4] + i % 4];
     }
     if (dense) st = measure_distances(work, wanted);
+    const bool has_ratio = wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_LR];
+    if (!st) st = read_known(work, has_ratio, wanted);
+    if (!st && has_ratio) st = measure_ratio(work, &wanted[PLUMB_SCORER_LR]);
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++)
         if (wanted[i]) st = score_tuples(work, (plumb_scorer)i);
-    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(work);
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(work);
     if (!st) st = compare_scorers(work);
     // The hash of all inputs identifies the data of a result.
