@@ -388,8 +388,27 @@ typedef struct plumb_surprise_counterexample {
 /// The paper writes N(0, 0.001): `deviation` is sqrt(0.001) if that is a variance, or 0.001.
 PLUMB_API plumb_surprise_counterexample plumb_surprise_counterexample_compute(double deviation);
 
-/// Writes both readings as `plumb surprise --example --json` prints them.
+/// The same with another prior than one half for `posterior`.
+PLUMB_API plumb_surprise_counterexample plumb_surprise_counterexample_judge(double deviation,
+                                                                            double prior);
+
+/// The Gaussian annulus [Lin23, Theorem 2]: samples of N(0, I) in d dimensions lie near the sphere
+/// of radius sqrt(d), and none near 0, where surprise is least.
+typedef struct plumb_surprise_annulus {
+    int64_t dims;              ///< d.
+    double radius;             ///< sqrt(d).
+    double mean_norm;          ///< Mean of |x|.
+    double within_1, within_3; ///< P(| |x| - sqrt(d) | <= 1) and <= 3.
+    double surprise[2];        ///< -log of the density at 0, and at distance sqrt(d).
+} plumb_surprise_annulus;
+
+/// `dims` is 1 or more.
+PLUMB_API plumb_surprise_annulus plumb_surprise_annulus_compute(int64_t dims);
+
+/// Writes both readings as `plumb surprise --example --json` prints them, with a prior of one half.
 PLUMB_API void plumb_surprise_counterexample_record(plumb_record *record);
+/// The same with another prior, which is in the record, and the annulus in some dimensions.
+PLUMB_API void plumb_surprise_example_record(plumb_record *record, double prior);
 
 #ifdef __cplusplus
 }

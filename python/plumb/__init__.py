@@ -25,9 +25,9 @@ __all__ = ["symetric", "kappa", "forecast", "surprise", "surprise_example", "wor
            "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
 
 
-def surprise_example():
-    """The paper's counter-example, in numbers: why surprise alone misleads."""
-    return _json.loads(_record(_lib.plumb_surprise_counterexample_record))
+def surprise_example(prior=0.5):
+    """The paper's counter-example and its Gaussian annulus, in numbers: why surprise alone misleads."""
+    return _json.loads(_record(_lib.plumb_surprise_example_record, prior))
 
 
 def doctor():

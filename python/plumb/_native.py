@@ -246,6 +246,7 @@ i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_clear surprise*
   plumb_surprise_record p surprise* surprise_options*
   plumb_surprise_counterexample_record p
+  plumb_surprise_example_record p d
 q plumb_world_count
 p plumb_world_at q
 i plumb_world_find p* s

@@ -24,7 +24,7 @@ enum {
 
 typedef struct surprise_command {
     const char *from[ARRAY_COUNT]; // files for single arrays, in the order of array_names
-    const char *scorer, *gamma, *gammas, *threshold, *items, *require;
+    const char *scorer, *gamma, *gammas, *threshold, *items, *figure, *require;
     plumb_surprise_losses_options losses;
     plumb_surprise_options opt;
     bool raw, example, json;
@@ -88,6 +88,8 @@ static const cli_option command_options[] = {
              "threshold"},
     {.name = "example", .kind = OPTION_BOOL, AT(example),
      .help = "show on two Gaussians why surprise alone misleads; reads no file"},
+    {.name = "figure", .kind = OPTION_STRING, AT(figure), .value = "F.svg",
+     .help = "draw the ROC curves of single clips, or the example, to a .svg or .png file"},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
@@ -446,31 +448,54 @@ static void print_tables(const plumb_surprise *result)
 
 // ---- the counter-example ----
 
-// Two Gaussians for which surprise and likelihood ratio disagree.
+// Two Gaussians for which surprise and likelihood ratio disagree, and where samples of many
+// dimensions lie.
 static void print_example(const void *context)
 {
-    (void)context;
+    const surprise_command *cmd = context;
     puts("impossible x ~ N(0, 0.001), possible x ~ N(0, 1), surprise = -log p(possible)\n");
     printf("  %-34s %12s %12s\n", "", "x = 0", "x = 1");
     static const char *const reading[] = {"variance", "deviation"};
     for (int i = 0; i < 2; i++) {
         const plumb_surprise_counterexample e =
-            plumb_surprise_counterexample_compute(i ? 0.001 : sqrt(0.001));
+            plumb_surprise_counterexample_judge(i ? 0.001 : sqrt(0.001), cmd->opt.prior);
         if (!i) printf("  %-34s %12.6f %12.6f\n", "surprise", e.surprise[0], e.surprise[1]);
         printf("  log LR, 0.001 read as %-12s %12.6f %12.6g\n", reading[i], e.log_ratio[0],
                e.log_ratio[1]);
-        printf("    P(impossible), prior 1/2         %12.6g %12.6g\n", e.posterior[0],
+        printf("    P(impossible), prior %-10.4g  %12.6g %12.6g\n", cmd->opt.prior, e.posterior[0],
                e.posterior[1]);
         printf("    LR is 1 at |x| = %.6g\n", e.even);
     }
     puts("\nx = 1 has the higher surprise, but x = 0 is more likely to be impossible, as the\n"
-         "likelihood ratio shows.");
+         "likelihood ratio shows.\n\n"
+         "samples x ~ N(0, I) in d dimensions: the point 0 has the least surprise, but\n"
+         "samples lie near the sphere of radius sqrt(d)\n");
+    printf("  %6s %10s %12s %22s %20s\n", "d", "sqrt(d)", "mean of |x|", "P(||x| - sqrt(d)| <= 1)",
+           "surprise there - at 0");
+    for (int64_t d = 1; d <= 512; d *= d == 1 ? 2 : 4) {
+        const plumb_surprise_annulus a = plumb_surprise_annulus_compute(d);
+        printf("  %6lld %10.4f %12.4f %22.4f %20.1f\n", (long long)d, a.radius, a.mean_norm,
+               a.within_1, a.surprise[1] - a.surprise[0]);
+    }
 }
 
 static void fill_example_record(plumb_record *record, const void *context)
 {
-    (void)context;
-    plumb_surprise_counterexample_record(record);
+    plumb_surprise_example_record(record, ((const surprise_command *)context)->opt.prior);
+}
+
+// Draws a figure of the report. `record` is the result, or NULL for the example.
+static int save_figure(const surprise_command *cmd, plumb_record *record)
+{
+    plumb_report *report = NULL;
+    plumb_status st = plumb_report_create(&report);
+    const char *text = NULL;
+    if (!st && record) st = plumb_record_to_json(&text, record);
+    if (!st && record) st = plumb_report_add_record(report, "surprise", text);
+    if (!st) st = plumb_report_save_figure(report, record ? "roc" : "example", cmd->figure);
+    const int code = st ? cli_last_error(&cmd_surprise) : EXIT_DONE;
+    plumb_report_free(report);
+    return code;
 }
 
 // ---- the command ----
@@ -520,6 +545,12 @@ static int print_result(const surprise_command *cmd, const plumb_surprise *resul
     int code = EXIT_DONE;
     if (cmd->items)
         code = cli_write_items(&cmd_surprise, cmd->items, result->tested, fill_item, result);
+    if (code == EXIT_DONE && cmd->figure) {
+        plumb_record *record = plumb_record_create();
+        if (record) plumb_surprise_record(record, result, &cmd->opt);
+        code = record ? save_figure(cmd, record) : EXIT_FAILED;
+        plumb_record_free(record);
+    }
     if (code == EXIT_DONE)
         code = cli_print(&cmd_surprise, cmd->json, fill_record, print_text, &output);
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
@@ -565,8 +596,13 @@ static int run(void *given, int files, char **file)
     if (code != EXIT_DONE) return code;
     if (cmd->example && files)
         return cli_error(&cmd_surprise, EXIT_USAGE, "--example reads no file");
-    if (cmd->example)
-        return cli_print(&cmd_surprise, cmd->json, fill_example_record, print_example, NULL);
+    if (cmd->example) {
+        if (!(cmd->opt.prior > 0.0 && cmd->opt.prior < 1.0))
+            return cli_error(&cmd_surprise, EXIT_USAGE, "--prior must be between 0 and 1");
+        if (cmd->figure) code = save_figure(cmd, NULL);
+        if (code != EXIT_DONE) return code;
+        return cli_print(&cmd_surprise, cmd->json, fill_example_record, print_example, cmd);
+    }
     surprise_arrays in = {0};
     code = read_input(&in, cmd, files, file);
     if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);

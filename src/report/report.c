@@ -441,11 +441,13 @@ void report_model_copy_frame(uint8_t *rgb, const report_model *model, const repo
 // ---- figures and pages ----
 
 // In the order of the page.
-const figure *const figures[] = {
-    &figure_models,     &figure_correlation, &figure_phase,    &figure_trajectory, &figure_frames,
-    &figure_error,      &figure_traversal,   &figure_loss,     &figure_concepts,   &figure_surprise,
-    &figure_uniformity, &figure_example,     &figure_paper_1,  &figure_paper_2a,   &figure_paper_2b,
-    &figure_paper_3abc, &figure_paper_3d,    &figure_paper_3e, &figure_routes,     NULL};
+const figure *const figures[] = {&figure_models,     &figure_correlation, &figure_phase,
+                                 &figure_trajectory, &figure_frames,      &figure_error,
+                                 &figure_traversal,  &figure_loss,        &figure_concepts,
+                                 &figure_surprise,   &figure_roc,         &figure_uniformity,
+                                 &figure_example,    &figure_paper_1,     &figure_paper_2a,
+                                 &figure_paper_2b,   &figure_paper_3abc,  &figure_paper_3d,
+                                 &figure_paper_3e,   &figure_routes,      NULL};
 
 plumb_status figure_render(buffer *out, const figure *entry, figure_kind kind,
                            const plumb_report *report, const report_model *model)

@@ -91,7 +91,7 @@ typedef struct figure {
 } figure;
 
 extern const figure figure_phase, figure_trajectory, figure_frames, figure_error, figure_traversal,
-    figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise,
+    figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise, figure_roc,
     figure_uniformity, figure_example, figure_paper_1, figure_paper_2a, figure_paper_2b,
     figure_paper_3abc, figure_paper_3d, figure_paper_3e, figure_routes;
 

@@ -121,7 +121,25 @@ def test_gammas_are_per_scorer(data):
 
 def test_the_example_of_the_paper_is_printed():
     assert "-496.046" in run("--example").stdout
-    assert abs(answer("--example")["variance_0.001"]["log_likelihood_ratio"][0] - 3.453878) < 1e-6
+    got = answer("--example")
+    assert abs(got["variance_0.001"]["log_likelihood_ratio"][0] - 3.453878) < 1e-6 and got["prior"] == 0.5
+
+
+def test_the_example_follows_the_prior_and_has_the_annulus():
+    got = answer("--example", "--prior", 0.1)
+    ratio = np.exp(got["variance_0.001"]["log_likelihood_ratio"][0])
+    assert abs(got["variance_0.001"]["posterior"][0] - 0.1 / (0.1 + 0.9 / ratio)) < 1e-12
+    assert [a["dims"] for a in got["annulus"]] == [1, 2, 8, 32, 128, 512]
+    assert all(abs(a["surprise"][1] - a["surprise"][0] - a["dims"] / 2) < 1e-9 for a in got["annulus"])
+    refused("--prior", "--example", "--prior", 1, code=2)
+
+
+def test_figures_are_drawn(data):
+    run("--example", "--figure", data.folder / "example.svg")
+    run(data.all, "-k", 5, "--figure", data.folder / "roc.svg")
+    example, roc = ((data.folder / name).read_text() for name in ("example.svg", "roc.svg"))
+    assert "d = 128" in example and "calibration error" in roc and "lr 0." in roc and "nan" not in roc
+    refused("", "--example", "--figure", data.folder / "no" / "where.svg")
 
 
 def test_gammas_may_be_chosen_on_tuples_that_are_not_judged(data):
