@@ -323,7 +323,30 @@ PLUMB_API void plumb_surprise_record(plumb_record *record, const plumb_surprise 
 PLUMB_API void plumb_surprise_item_record(plumb_record *record, const plumb_surprise *result,
                                           int64_t tested);
 
-// ---- loss files of other benchmarks ----
+// ---- clips without tuples ----
+
+/// Metrics of labelled clips that belong to no tuple.
+typedef struct plumb_surprise_clips {
+    int64_t possible, impossible;     ///< Clips of each kind.
+    double auroc;                     ///< Area under the ROC curve, 0 to 1.
+    plumb_interval auroc_ci;          ///< 95 %, bootstrap over the clips of each kind.
+    plumb_surprise_decision decision; ///< Each fifth of the clips by a threshold of the others.
+} plumb_surprise_clips;
+
+/// Measures the scores (clips) of labelled clips; possible (clips): 0 for an impossible one. Of the
+/// options threshold, threshold_rule, type1, resamples and seed count. May be NULL: options. On
+/// failure `result` is unchanged. Fails with PLUMB_ESHAPE, PLUMB_EVALUE if a kind of clip is
+/// missing, PLUMB_ENUMERIC.
+PLUMB_API plumb_status plumb_surprise_clips_measure(plumb_surprise_clips *result,
+                                                    const plumb_array *scores,
+                                                    const plumb_array *possible,
+                                                    const plumb_surprise_options *options);
+
+/// Writes the result under the names that `plumb surprise --json` prints.
+PLUMB_API void plumb_surprise_clips_record(plumb_record *record,
+                                           const plumb_surprise_clips *result);
+
+// ---- score files of other benchmarks ----
 
 /// How a loss file is read. Take them from plumb_surprise_losses_defaults().
 typedef struct plumb_surprise_losses_options {
@@ -337,6 +360,13 @@ typedef struct plumb_surprise_losses_options {
     /// How the windows of a clip are reduced if clips differ in length. Default
     /// PLUMB_SURPRISE_FRAMES_MEAN.
     plumb_surprise_frames frames;
+    /// Column or member of a table that has the score. NULL (the default): "score", "surprise" or
+    /// "loss", or the columns t0, t1, ... of frames.
+    const char *score;
+    bool plausible; ///< Higher scores mean more plausible; they are negated. Default false.
+    /// Columns of a table that are the concept together: "Difficulty,Camera". NULL (the default):
+    /// "concept", "property", "condition" and others.
+    const char *concept_by;
 } plumb_surprise_losses_options;
 
 /// Losses arranged in tuples. Free what it owns with plumb_surprise_losses_clear().
@@ -346,6 +376,13 @@ typedef struct plumb_surprise_losses {
     plumb_array concepts; ///< (tuples, length) text u1: the conditions of the table.
     bool pairs;           ///< The file has two clips per tuple; each takes two places.
     int64_t padded;       ///< Clips that end with windows of exactly 0, which are left out.
+    int64_t groups;       ///< Groups of a table; 0 for other files.
+    bool expanded;        ///< Groups differ from 2 + 2 and 1 + 1: all their pairs are tuples.
+    int64_t skipped;      ///< Clips of incomplete groups, which are left out.
+    bool plausible;       ///< The scores of the file were negated.
+    bool single;          ///< No groups: `clips` and `possible` are set, and `surprise` is not.
+    plumb_array clips;    ///< (clips) surprise of single clips.
+    plumb_array possible; ///< (clips) u1: 1 for a possible clip.
     void *memory;         ///< Private.
 } plumb_surprise_losses;
 
@@ -361,12 +398,14 @@ static inline plumb_surprise_losses_options plumb_surprise_losses_defaults(void)
     return options;
 }
 
-/// Reads the losses (clips, contexts, windows) that the code of the V-JEPA study or of IntPhys 2
-/// saves, and arranges them in tuples. Clips that differ in length are reduced over their own
-/// windows. May be NULL: options. On failure `result` is unchanged.
-/// Fails as plumb_file_open() does, with PLUMB_EFORMAT if labels, names or table are missing or
-/// wrong, PLUMB_ESHAPE or PLUMB_EVALUE if the clips do not form tuples, PLUMB_ENUMERIC if a loss is
-/// NaN or infinite.
+/// Reads score files of other benchmarks and arranges the clips in tuples. A .pth file has the
+/// losses (clips, contexts, windows) that the code of the V-JEPA study (label 1: possible) or of
+/// IntPhys 2 saves. A .csv, .tsv, .json or .jsonl file has clips with a group, possible or not, and
+/// a score or one for each frame; an array file may have `possible` and `impossible`, (n), (n, k)
+/// or (n, k, frames). Clips that differ in length are reduced over their own windows or frames. May
+/// be NULL: options. On failure `result` is unchanged. Fails as plumb_file_open() does, with
+/// PLUMB_EFORMAT if labels, names or table are missing or wrong, PLUMB_ESHAPE or PLUMB_EVALUE if
+/// the clips do not form tuples, PLUMB_ENUMERIC if a loss is NaN or infinite.
 PLUMB_API plumb_status plumb_surprise_losses_read(plumb_surprise_losses *result, const char *path,
                                                   const plumb_surprise_losses_options *options);
 

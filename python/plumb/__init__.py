@@ -9,7 +9,7 @@ True
 Arrays are NumPy's, or anything that has __array__, __dlpack__ or a buffer: tensors of PyTorch and JAX."""
 import json as _json
 
-from ._measures import forecast, kappa, surprise, symetric
+from ._measures import forecast, kappa, load_scores, surprise, surprise_clips, symetric
 from ._native import (ERRORS, FileError, FormatError, MissingError, NumericError, OutOfMemoryError, PlumbError,
                       RangeError, ShapeError, StoppedError)
 from ._native import lib as _lib
@@ -20,7 +20,7 @@ from ._runs import Rollout, Run, load_run
 from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
-__all__ = ["symetric", "kappa", "forecast", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
+__all__ = ["symetric", "kappa", "forecast", "surprise", "surprise_clips", "surprise_example", "load_scores", "world", "worlds", "load_run", "report", "doctor",
            "Symetric", "Kappa", "Forecast", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
            "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
 

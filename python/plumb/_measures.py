@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The measures: arrays in, a result out."""
 import ctypes
+import json
 
 import numpy as np
 
@@ -205,3 +206,43 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     if "frame_surprise" in arrays:
         kept["surprise"] = arrays["frame_surprise"]
     return Surprise(text, arrays, "concepts", kept)
+
+
+def _copied(array, kind):
+    """A copy of an array that a result of the library owns."""
+    shape = tuple(array.shape[:array.ndim])
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    return np.frombuffer(ctypes.string_at(array.data, size), kind).reshape(shape).copy()
+
+
+def load_scores(path, **options):
+    """Reads a score file of another benchmark: .csv, .tsv, .json, .jsonl, .pth or .npz.
+
+    Gives a dict for surprise(**scores): "surprise" (tuples, 4) or (tuples, 4, frames) and, where the file has
+    them, "concept". Clips without groups give "score" and "possible" (clips,) for surprise_clips. Options are those of
+    plumb_surprise_losses_options: metadata="metadata.csv", score="column", plausible=True ...
+    """
+    out = new_result("surprise_losses")
+    call(lib.plumb_surprise_losses_read, ctypes.byref(out), str(path).encode(),
+         ctypes.byref(options_struct("surprise_losses_options", options)))
+    if out.single:
+        return {"score": _copied(out.clips, np.float64), "possible": _copied(out.possible, np.uint8)}
+    found = {"surprise": _copied(out.surprise, np.float64)}
+    if out.has_concepts:
+        found["concept"] = np.array([bytes(row).rstrip(b"\0").decode(errors="replace") for row in _copied(out.concepts, np.uint8)])
+    return found
+
+
+def surprise_clips(score, possible, **options):
+    """Labelled clips that belong to no tuple: AUROC, and a threshold for each fifth that is chosen on the others.
+
+    score (clips,) is higher for more surprising clips; possible (clips,) is 0 for an impossible one.
+    """
+    views = _views(score=score, possible=np.asarray(possible).astype(np.uint8))
+    threshold = options.get("threshold")
+    if isinstance(threshold, str):
+        options["threshold_rule"] = options.pop("threshold")
+    out = types["surprise_clips"]()
+    call(lib.plumb_surprise_clips_measure, ctypes.byref(out), pointer(views["score"]), pointer(views["possible"]),
+         ctypes.byref(options_struct("surprise_options", options)))
+    return json.loads(record(lib.plumb_surprise_clips_record, ctypes.byref(out)))

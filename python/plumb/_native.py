@@ -67,6 +67,10 @@ STRUCTS = {
         "scorer:i measured:b why:s gamma:d all:surprise_metrics concepts:p has_maximum:b "
         "maximum:surprise_metrics score:d* distance:d* seconds:d decision:surprise_decision "
         "level:surprise_decision",
+    "surprise_clips": "possible:q impossible:q auroc:d auroc_ci:interval decision:surprise_decision",
+    "surprise_losses":
+        "surprise:array has_concepts:b concepts:array pairs:b padded:q groups:q expanded:b skipped:q plausible:b "
+        "single:b clips:array possible:array memory:p",
     "surprise_test": "statistic:d p:d",
     "surprise_uniformity":
         "measured:b why:s exact:surprise_test paper:surprise_test paper_chi:surprise_test "
@@ -97,7 +101,7 @@ STRUCTS = {
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "phase_space_options",
-             "forecast_options", "surprise_options", "evaluation_options", "rollout_options", "report_options")
+             "forecast_options", "surprise_options", "surprise_losses_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -245,6 +249,11 @@ i plumb_forecast_measure forecast* array* array* array* array* forecast_options*
 i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_clear surprise*
   plumb_surprise_record p surprise* surprise_options*
+  plumb_surprise_losses_options_init surprise_losses_options* z
+i plumb_surprise_losses_read surprise_losses* s surprise_losses_options*
+  plumb_surprise_losses_clear surprise_losses*
+i plumb_surprise_clips_measure surprise_clips* array* array* surprise_options*
+  plumb_surprise_clips_record p surprise_clips*
   plumb_surprise_counterexample_record p
   plumb_surprise_example_record p d
 q plumb_world_count

@@ -52,6 +52,9 @@ static const cli_option command_options[] = {
      .help = "concept of each tuple"},
     {.name = "metadata", FROM(surprise_losses_options, losses, "metadata"), .value = "F.csv"},
     {.name = "context", FROM(surprise_losses_options, losses, "context")},
+    {.name = "score", FROM(surprise_losses_options, losses, "score"), .value = "COLUMN"},
+    {.name = "plausible", FROM(surprise_losses_options, losses, "plausible")},
+    {.name = "concept-by", FROM(surprise_losses_options, losses, "concept_by"), .value = "COLUMN,..."},
     {.name = "scorer", .group = "scorers", .kind = OPTION_STRING, AT(scorer), .value = "NAME,...",
      .complete = CLI_COMPLETE_SCORERS,
      .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log, lr; all: those that "
@@ -151,6 +154,20 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
     options.frames = cmd->opt.frames;
     if (plumb_surprise_losses_read(&in->losses, file, &options))
         return cli_last_error(&cmd_surprise);
+    // Warnings: the command goes on.
+    if (in->losses.skipped)
+        cli_error(&cmd_surprise, EXIT_DONE, "%s: %lld clips of incomplete groups are left out",
+                  file, (long long)in->losses.skipped);
+    if (in->losses.plausible)
+        cli_error(&cmd_surprise, EXIT_DONE,
+                  "%s: higher scores mean more plausible; their sign is changed", file);
+    if (in->losses.expanded)
+        cli_error(
+            &cmd_surprise, EXIT_DONE,
+            "%s: %lld groups of any size; each pair of a possible and an impossible clip is a "
+            "tuple",
+            file, (long long)in->losses.groups);
+    if (in->losses.single) return EXIT_DONE;
     in->array[SURPRISE] = in->losses.surprise;
     in->has[SURPRISE] = true;
     if (in->losses.has_concepts && !in->has[CONCEPT]) {
@@ -165,6 +182,17 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
     return EXIT_DONE;
 }
 
+// Is this a text file of scores?
+static bool is_table(const char *path)
+{
+    static const char *const ends[] = {".csv", ".tsv", ".json", ".jsonl"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length > strlen(ends[i]) && !strcmp(path + length - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
 // Reads the arrays that are given, and finds out where the surprise is.
 static int read_input(surprise_arrays *in, const surprise_command *cmd, int files, char **file)
 {
@@ -175,11 +203,22 @@ static int read_input(surprise_arrays *in, const surprise_command *cmd, int file
     for (int i = 0; i < ARRAY_COUNT; i++) any = any || cmd->from[i];
     if (!any)
         return cli_error(c, EXIT_USAGE, "needs F.npz or --surprise F; see plumb surprise --help");
+    if (files && is_table(file[0])) {
+        const int read = read_arrays(in, cmd);
+        return read == EXIT_DONE ? read_losses(in, cmd, file[0]) : read;
+    }
     if (files && plumb_file_open(&in->files[ARRAY_COUNT], file[0])) return cli_last_error(c);
     int code = read_arrays(in, cmd);
-    if (code != EXIT_DONE || !files || in->has[SURPRISE]) return code;
+    if (code != EXIT_DONE || !files) return code;
     plumb_file *common = in->files[ARRAY_COUNT];
-    if (plumb_file_has_array(common, "losses")) return read_losses(in, cmd, file[0]);
+    // Pairs of clips become tuples.
+    if (in->has[SURPRISE] && !cmd->from[SURPRISE] && in->array[SURPRISE].ndim > 1 &&
+        in->array[SURPRISE].shape[1] == 2 && !in->has[FEATURE])
+        return read_losses(in, cmd, file[0]);
+    if (in->has[SURPRISE]) return code;
+    if (plumb_file_has_array(common, "losses") ||
+        (plumb_file_has_array(common, "possible") && plumb_file_has_array(common, "impossible")))
+        return read_losses(in, cmd, file[0]);
     // A single array without a name is the surprise. A file without any known array is an error.
     const bool unnamed =
         plumb_file_array_count(common) == 1 && !plumb_file_array_name(common, 0)[0];
@@ -316,6 +355,19 @@ static void print_clips_note(const plumb_surprise *result)
                     plain->all.auroc);
 }
 
+// Pairs and single clips by both ways to reduce frames, as the V-JEPA study has them: the mean is
+// better for pairs, the maximum for single clips.
+static void print_pairs_row(const plumb_surprise *result)
+{
+    const plumb_surprise_score *plain = &result->scorers[PLUMB_SCORER_PLAIN];
+    if (!plain->measured || !plain->has_maximum) return;
+    printf("\nplain surprise by the %s and by the maximum over frames\n",
+           result->joined == PLUMB_SURPRISE_FRAMES_SUM ? "sum" : "mean");
+    table_text("pairs", "%.2f %% and %.2f %% of clips with the same first frames, a tie is wrong",
+               100.0 * plain->all.matched_strict, 100.0 * plain->maximum.matched_strict);
+    table_text("clips", "AUROC %.4f and %.4f", plain->all.auroc, plain->maximum.auroc);
+}
+
 // The test of [Lin23, Theorem 1], for the likelihood ratio and for plain surprise.
 static void print_level(const plumb_surprise *result)
 {
@@ -432,6 +484,7 @@ static void print_tables(const plumb_surprise *result)
                           NULL);
     }
     print_uniformity(&result->uniformity);
+    print_pairs_row(result);
     print_ratio(&result->ratio);
     print_level(result);
     print_pairs(result);
@@ -556,6 +609,35 @@ static int print_result(const surprise_command *cmd, const plumb_surprise *resul
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
 }
 
+// ---- clips without tuples ----
+
+static void fill_clips_record(plumb_record *record, const void *context)
+{
+    plumb_surprise_clips_record(record, context);
+}
+
+static void print_clips(const void *context)
+{
+    const plumb_surprise_clips *clips = context;
+    char text[64];
+    table_paragraph("%lld possible and %lld impossible clips without groups, so that only single "
+                    "clips can be judged",
+                    (long long)clips->possible, (long long)clips->impossible);
+    table_text("AUROC", "%.4f %s", clips->auroc,
+               table_interval(text, sizeof text, clips->auroc_ci));
+    if (clips->decision.measured)
+        table_text("accuracy", "%.2f %% at the threshold %.4g, chosen on other clips",
+                   100.0 * clips->decision.accuracy, clips->decision.threshold);
+}
+
+static int measure_singles(const surprise_command *cmd, const surprise_arrays *in)
+{
+    plumb_surprise_clips clips;
+    if (plumb_surprise_clips_measure(&clips, &in->losses.clips, &in->losses.possible, &cmd->opt))
+        return cli_last_error(&cmd_surprise);
+    return cli_print(&cmd_surprise, cmd->json, fill_clips_record, print_clips, &clips);
+}
+
 // Measures the arrays and prints the result. `file` is NULL if there are several files.
 static int measure_input(const surprise_command *cmd, const surprise_arrays *in, const char *file)
 {
@@ -605,7 +687,8 @@ static int run(void *given, int files, char **file)
     }
     surprise_arrays in = {0};
     code = read_input(&in, cmd, files, file);
-    if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
+    if (code == EXIT_DONE && in.losses.single) code = measure_singles(cmd, &in);
+    else if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
     close_input(&in);
     return code;
 }
@@ -622,8 +705,11 @@ const cli_command cmd_surprise = {
         "With \"feature\" (tuples, 4, d) the likelihood of being impossible is subtracted: score = "
         "surprise - gamma r, where r is small near the impossible clips of \"observation\" (N, d), "
         "or of a fifth of the tuples, which are then not scored. \"surprise_voe\" is the surprise "
-        "of a model trained on impossible clips. \"concept\" names what a tuple tests. F may also "
-        "be a .pth file with the \"losses\" of the V-JEPA study or of IntPhys 2.",
+        "of a model trained on impossible clips. \"concept\" names what a tuple tests.\n\n"
+        "F may also be a .pth file with the \"losses\" of the V-JEPA study (label 1: possible) or "
+        "of IntPhys 2, or a .csv, .tsv, .json or .jsonl file with a clip, its group, whether it is "
+        "possible, and its score or t0, t1, ... Groups may have any size; a .npz may have "
+        "\"possible\" and \"impossible\" (n, k).",
     .example = "plumb surprise probes.npz --scorer plain,knn -k 50 --gamma 0.01 --json",
     .options = command_options,
     .options_size = sizeof(surprise_command),
