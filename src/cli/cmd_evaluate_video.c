@@ -167,6 +167,28 @@ static void print_accuracy_notes(const plumb_evaluation_video *result)
     }
 }
 
+// Single clips, by a threshold chosen on clips of other tuples.
+static void print_clips(const plumb_surprise *surprise)
+{
+    puts("\nsingle clips: accuracy at a threshold of other clips, AUROC, and the test at a level\n"
+         "chosen on others (impossible clips that pass, possible clips recognised)");
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
+        const plumb_surprise_score *score = &surprise->scorers[k];
+        if (!score->measured || !score->decision.measured) continue;
+        table_text(plumb_scorer_name((plumb_scorer)k),
+                   "%.2f %%, AUROC %.4f; type 1 %.2f %%, power %.2f %%",
+                   100.0 * score->decision.accuracy, score->all.auroc, 100.0 * score->level.type1,
+                   100.0 * score->level.power);
+    }
+    const plumb_surprise_ratio *ratio = &surprise->ratio;
+    if (ratio->measured)
+        table_text("P(impossible)",
+                   "mean %.3f of possible, %.3f of impossible clips; Brier %.4f, calibration "
+                   "error %.4f",
+                   ratio->posterior_mean[0], ratio->posterior_mean[1], ratio->brier,
+                   ratio->calibration_error);
+}
+
 // The paper does not define its relative surprise, so both readings are shown next to its values.
 static void print_relatives(const plumb_evaluation_video *result)
 {
@@ -220,6 +242,7 @@ void print_evaluation_video(const char *run, const plumb_evaluation *evaluation)
     print_errors(result);
     print_accuracies(result);
     print_accuracy_notes(result);
+    print_clips(surprise);
     print_relatives(result);
     if (!uniformity->measured) return;
     puts("\nuniformity of r_k");

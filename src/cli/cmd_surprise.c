@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/spelling.h"
 #include "cli/common/command.h"
+#include "cli/common/scorers.h"
 
 // Arrays of the input, in the order of plumb_surprise_input.
 enum {
@@ -24,10 +24,11 @@ enum {
 
 typedef struct surprise_command {
     const char *from[ARRAY_COUNT]; // files for single arrays, in the order of array_names
-    const char *scorer, *gamma, *gammas, *threshold, *items, *figure, *require;
+    const char *items, *figure, *require;
+    scorer_words scorers;
     plumb_surprise_losses_options losses;
     plumb_surprise_options opt;
-    bool raw, example, json;
+    bool example, json;
 } surprise_command;
 
 static const char *const array_names[ARRAY_COUNT] = {
@@ -55,32 +56,7 @@ static const cli_option command_options[] = {
     {.name = "score", FROM(surprise_losses_options, losses, "score"), .value = "COLUMN"},
     {.name = "plausible", FROM(surprise_losses_options, losses, "plausible")},
     {.name = "concept-by", FROM(surprise_losses_options, losses, "concept_by"), .value = "COLUMN,..."},
-    {.name = "scorer", .group = "scorers", .kind = OPTION_STRING, AT(scorer), .value = "NAME,...",
-     .complete = CLI_COMPLETE_SCORERS,
-     .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log, lr; all: those that "
-             "the "
-             "arrays allow"},
-    {.name = "k", FROM(surprise_options, opt, "k"), .letter = 'k'},
-    {.name = "gamma", .kind = OPTION_STRING, AT(gamma), .value = "X|auto",
-     .help = "weight of the likelihood in surprise_knn, the other scorers are scaled to it; auto: "
-             "chosen for each scorer on tuples that are not judged"},
-    {.name = "gammas", .kind = OPTION_STRING, AT(gammas), .value = "NAME=X,...",
-     .help = "weights of single scorers, used as they are"},
-    {.name = "unit", FROM(surprise_options, opt, "error_unit")},
-    {.name = "frames", FROM(surprise_options, opt, "frames")},
-    {.name = "share", FROM(surprise_options, opt, "share")},
-    {.name = "raw", .kind = OPTION_BOOL, AT(raw),
-     .help = "use features as they are, not scaled to unit length"},
-    {.name = "pca", FROM(surprise_options, opt, "pca")},
-    {.name = "nu", FROM(surprise_options, opt, "nu")},
-    {.name = "tolerance", FROM(surprise_options, opt, "tolerance")},
-    {.name = "trees", FROM(surprise_options, opt, "trees")},
-    {.name = "temperature", FROM(surprise_options, opt, "temperature"), .group = "likelihood ratio"},
-    {.name = "prior", FROM(surprise_options, opt, "prior")},
-    {.name = "type1", FROM(surprise_options, opt, "type1")},
-    {.name = "threshold", .kind = OPTION_STRING, AT(threshold), .value = "best|level|X",
-     .help = "threshold of single clips: the best one for clips that are not judged, the one that "
-             "lets --type1 of their impossible clips pass, or a score"},
+    SCORER_OPTIONS(opt, scorers),
     {.name = "resamples", FROM(surprise_options, opt, "resamples"), .group = "output"},
     {.name = "seed", FROM(surprise_options, opt, "seed")},
     {.name = "threads", FROM(surprise_options, opt, "threads")},
@@ -102,9 +78,7 @@ static void defaults(void *given)
 {
     surprise_command *cmd = given;
     cmd->opt = plumb_surprise_defaults();
-    cmd->scorer = "all";
-    cmd->gamma = "0.01";
-    cmd->threshold = "best";
+    cmd->scorers = scorer_words_defaults();
     cmd->losses = plumb_surprise_losses_defaults();
 }
 
@@ -226,88 +200,6 @@ static int read_input(surprise_arrays *in, const surprise_command *cmd, int file
     if (plumb_file_read_array(&in->array[SURPRISE], common, unnamed ? "" : "surprise"))
         return cli_last_error(c);
     in->has[SURPRISE] = true;
-    return EXIT_DONE;
-}
-
-// ---- options that are lists ----
-
-// Reports an unknown scorer, with the nearest name.
-static int reject_scorer(const char *word)
-{
-    const char *names[PLUMB_SCORER_COUNT + 2] = {"all"};
-    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
-    const char *near = spelling_suggest(word, names);
-    return cli_error(&cmd_surprise, EXIT_USAGE, "there is no scorer \"%s\"%s%s%s", word,
-                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-// The next word up to a comma; false at the end.
-static bool next_word(char *word, size_t size, const char **text)
-{
-    if (!**text) return false;
-    const size_t length = strcspn(*text, ",");
-    snprintf(word, size, "%.*s", (int)(length < size ? length : size - 1), *text);
-    *text += length + ((*text)[length] == ',');
-    return true;
-}
-
-// Parses --scorer: "all", or names separated by commas.
-static int parse_scorers(surprise_command *cmd)
-{
-    char word[64];
-    for (const char *text = cmd->scorer; next_word(word, sizeof word, &text);) {
-        if (!strcmp(word, "all")) {
-            if (strcmp(cmd->scorer, "all") != 0)
-                return cli_error(&cmd_surprise, EXIT_USAGE,
-                                 "all cannot be combined with other scorers");
-            return EXIT_DONE;
-        }
-        const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORER_COUNT) return reject_scorer(word);
-        cmd->opt.scorers[found] = true;
-    }
-    return EXIT_DONE;
-}
-
-// Parses --gammas: NAME=X, separated by commas.
-static int parse_gammas(surprise_command *cmd)
-{
-    char word[64];
-    for (const char *text = cmd->gammas ? cmd->gammas : ""; next_word(word, sizeof word, &text);) {
-        char *equals = strchr(word, '='), *end = NULL;
-        if (equals) *equals = 0;
-        const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORER_COUNT) return reject_scorer(word);
-        const double value = equals ? strtod(equals + 1, &end) : 0.0;
-        if (!equals || end == equals + 1 || *end || !isfinite(value))
-            return cli_error(&cmd_surprise, EXIT_USAGE, "--gammas takes %s=X, X a finite number",
-                             word);
-        cmd->opt.gammas[found] = value;
-    }
-    return EXIT_DONE;
-}
-
-// Parses a number; false if the text is not one, or is not finite.
-static bool parse_number(double *out, const char *text)
-{
-    char *end = NULL;
-    const double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value)) return false;
-    *out = value;
-    return true;
-}
-
-// Parses --gamma and --threshold, which are words or numbers.
-static int parse_words(surprise_command *cmd)
-{
-    cmd->opt.gamma_auto = !strcmp(cmd->gamma, "auto");
-    if (!cmd->opt.gamma_auto && !parse_number(&cmd->opt.gamma, cmd->gamma))
-        return cli_error(&cmd_surprise, EXIT_USAGE, "--gamma takes a number or auto, not \"%s\"",
-                         cmd->gamma);
-    if (!strcmp(cmd->threshold, "level")) cmd->opt.threshold_rule = PLUMB_SURPRISE_THRESHOLD_LEVEL;
-    else if (strcmp(cmd->threshold, "best") && !parse_number(&cmd->opt.threshold, cmd->threshold))
-        return cli_error(&cmd_surprise, EXIT_USAGE,
-                         "--threshold takes best, level or a number, not \"%s\"", cmd->threshold);
     return EXIT_DONE;
 }
 
@@ -669,11 +561,7 @@ static int measure_input(const surprise_command *cmd, const surprise_arrays *in,
 static int run(void *given, int files, char **file)
 {
     surprise_command *cmd = given;
-    // The option is the negation of the member.
-    cmd->opt.normalise = !cmd->raw;
-    int code = parse_scorers(cmd);
-    if (code == EXIT_DONE) code = parse_gammas(cmd);
-    if (code == EXIT_DONE) code = parse_words(cmd);
+    int code = scorer_words_parse(&cmd->opt, &cmd_surprise, &cmd->scorers);
     if (code == EXIT_DONE) code = check_requirements(cmd, &(plumb_surprise){0}, require_parse);
     if (code != EXIT_DONE) return code;
     if (cmd->example && files)

@@ -75,6 +75,27 @@ def test_the_unit_is_the_sum_over_pixels_and_frames_and_the_mean_on_request(pred
     assert np.allclose(a, 16 * 16 * 3 * 14 * b, rtol=1e-12) and np.allclose(a, frames[total["tested"]].sum(2), rtol=1e-12)
 
 
+def test_evaluate_has_the_options_of_surprise(predrnn, tmp_path):
+    def options(command):
+        text = plumb.run(command, "--help").stdout
+        return {word.strip(",") for word in text.split() if word.startswith("--")}
+
+    own = {"--surprise", "--truth", "--prediction", "--feature", "--observation", "--surprise-voe", "--concept", "--metadata", "--context",
+           "--score", "--plausible", "--concept-by", "--example"}
+    assert options("surprise") - own <= options("evaluate")
+    few = ("evaluate", predrnn, "--tuples", 10, "--films", 0)
+    answer = plumb.answer(*few, "--scorer", "plain,knn,lr", "--gamma", "auto", "--prior", 0.2, "--threshold", "level", "--frames", "max",
+                          "--items", tmp_path / "items.jsonl", "--figure", tmp_path / "roc.svg", "--save", tmp_path / "scores.npz")["surprise"]
+    assert list(answer["scorers"]) == ["plain", "knn", "lr"] and answer["gamma_auto"] and answer["frames_joined_by"] == "max"
+    assert answer["scorers"]["lr"]["clips"] == answer["scorers"]["lr"]["level"] and answer["prior"] == 0.2
+    again = plumb.answer("surprise", tmp_path / "scores.npz", "--scorer", "plain,knn,lr", "--gamma", "auto", "--prior", 0.2, "--threshold",
+                         "level", "--frames", "max")
+    assert again["scorers"]["lr"]["score"] == answer["scorers"]["lr"]["score"]
+    assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 40 and "<svg" in (tmp_path / "roc.svg").read_text()
+    plumb.refused("there is no scorer", *few, "--scorer", "kmn", code=2)
+    assert "single clips" in plumb.run(*few).stdout
+
+
 @pytest.mark.parametrize("image", [20, 32])
 def test_a_naive_model_of_another_frame_size_is_refused(image, predrnn, tmp_path):
     """A smaller one gave a number without meaning, a larger one read past its buffer."""
