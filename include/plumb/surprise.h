@@ -137,6 +137,10 @@ typedef struct plumb_surprise_input {
     /// Text u1, "sum" or "mean": what `surprise` is, as plumb evaluate saves it. Frames are then
     /// reduced in the same way. NULL: unknown.
     const plumb_array *error_unit;
+    /// (tuples, 4) or (tuples, 4, numbers), at most 8 numbers: how much each clip moves. Without
+    /// it, two numbers of `truth`: the mean squared and the mean absolute difference of
+    /// neighbouring frames.
+    const plumb_array *motion;
 } plumb_surprise_input;
 
 /// Metrics of the scores of many tuples. P and I are the sums of the scores of the possible and of
@@ -215,6 +219,18 @@ typedef struct plumb_surprise_decision {
     double power;     ///< 1 - type2: share of possible clips that are recognised.
 } plumb_surprise_decision;
 
+/// What a scorer decides if possible and impossible clips move as much.
+typedef struct plumb_surprise_motion {
+    bool measured;         ///< False without motion; the rest is then zero.
+    int64_t tuples;        ///< Tuples tested.
+    int64_t matched;       ///< Tuples whose clips differ by 0.2 deviations or less in all numbers.
+    int64_t matched_right; ///< Those that are right.
+    double matched_accuracy;       ///< Their share; NaN if no tuple is matched.
+    plumb_interval matched_wilson; ///< 95 %.
+    double adjusted_accuracy; ///< Share of right tuples after a regression on motion is subtracted.
+    double alone_accuracy;    ///< Share of tuples that the regression, motion alone, decides.
+} plumb_surprise_motion;
+
 /// The result of one scorer.
 typedef struct plumb_surprise_score {
     plumb_scorer scorer;                    ///< Which.
@@ -230,6 +246,7 @@ typedef struct plumb_surprise_score {
     double seconds; ///< Time to fit the observed clips and to compute r of the tested ones.
     plumb_surprise_decision decision; ///< By the threshold of the options.
     plumb_surprise_decision level;    ///< The test at level `type1` [Lin23, Theorem 1].
+    plumb_surprise_motion motion;     ///< With motion held fixed.
 } plumb_surprise_score;
 
 /// One test of uniformity.
@@ -380,6 +397,8 @@ typedef struct plumb_surprise_losses {
     bool expanded;        ///< Groups differ from 2 + 2 and 1 + 1: all their pairs are tuples.
     int64_t skipped;      ///< Clips of incomplete groups, which are left out.
     bool plausible;       ///< The scores of the file were negated.
+    bool has_motion;      ///< `motion` is set.
+    plumb_array motion;   ///< (tuples, 4, numbers) of the columns motion and frame_difference.
     bool single;          ///< No groups: `clips` and `possible` are set, and `surprise` is not.
     plumb_array clips;    ///< (clips) surprise of single clips.
     plumb_array possible; ///< (clips) u1: 1 for a possible clip.

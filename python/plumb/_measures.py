@@ -148,13 +148,13 @@ def forecast(truth, prediction, backward=None, *, states=None, **options):
 
 
 def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,
-             concept=None, scorer=None, unit=None, **options):
+             concept=None, motion=None, scorer=None, unit=None, **options):
     """Is a model more surprised by impossible clips than by possible ones?
 
     surprise (tuples, 4) or, frame by frame, (tuples, 4, frames); or truth and prediction (tuples, 4, frames,
     height, width, channels). Clips 0 and 1 are possible, 2 and 3 impossible. feature (tuples, 4, d) and
     observation (N, d) are for the scorers that weigh likelihoods, surprise_voe for the naive one, concept
-    (tuples,) numbers or text. scorer is a name or a list of them; by default all that the arrays allow.
+    (tuples,) numbers or text, motion (tuples, 4) or (tuples, 4, numbers) how much the clips move. scorer is a name or a list of them; by default all that the arrays allow.
     unit is "sum" or "mean" where errors are computed from truth and prediction, or the array unit of a file
     that plumb evaluate saved. Options are those of plumb_surprise_options: k=5, gamma=0.01
     or "auto", threshold="best", "level" or a score ...
@@ -167,7 +167,7 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     """
     arrays = {"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
               "observation": observation, "surprise_naive": surprise_voe, "concepts": concept,
-              "error_unit": None if isinstance(unit, str) else unit}
+              "error_unit": None if isinstance(unit, str) else unit, "motion": motion}
     views = _views(arrays, **arrays)
     given = types["surprise_input"](size=ctypes.sizeof(types["surprise_input"]))
     for name, array in views.items():
@@ -228,6 +228,8 @@ def load_scores(path, **options):
     if out.single:
         return {"score": _copied(out.clips, np.float64), "possible": _copied(out.possible, np.uint8)}
     found = {"surprise": _copied(out.surprise, np.float64)}
+    if out.has_motion:
+        found["motion"] = _copied(out.motion, np.float64)
     if out.has_concepts:
         found["concept"] = np.array([bytes(row).rstrip(b"\0").decode(errors="replace") for row in _copied(out.concepts, np.uint8)])
     return found

@@ -50,7 +50,7 @@ STRUCTS = {
         "input_hash:B33 memory:p vpt_mean:d vpt_median:d vpt_above_still:d mean_frame:forecast_still last_frame:forecast_still",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
-        "surprise_naive:array* concepts:array* error_unit:array*",
+        "surprise_naive:array* concepts:array* error_unit:array* motion:array*",
     "surprise_metrics":
         "tuples:q correct:q ties:q accuracy:d accuracy_ci:interval accuracy_wilson:interval chance_p:d "
         "relative_surprise:d relative_ci:interval difference:d difference_ci:interval t:d t_p:d "
@@ -63,14 +63,17 @@ STRUCTS = {
         "calibration_said:d10 calibration_found:d10 calibration_clips:q10 concepts:q sets:q temperature:d* "
         "weight:d* dimension:d* frame_variances:b",
     "surprise_decision": "measured:b threshold:d accuracy:d type1:d type2:d power:d",
+    "surprise_motion":
+        "measured:b tuples:q matched:q matched_right:q matched_accuracy:d matched_wilson:interval "
+        "adjusted_accuracy:d alone_accuracy:d",
     "surprise_score":
         "scorer:i measured:b why:s gamma:d all:surprise_metrics concepts:p has_maximum:b "
         "maximum:surprise_metrics score:d* distance:d* seconds:d decision:surprise_decision "
-        "level:surprise_decision",
+        "level:surprise_decision motion:surprise_motion",
     "surprise_clips": "possible:q impossible:q auroc:d auroc_ci:interval decision:surprise_decision",
     "surprise_losses":
         "surprise:array has_concepts:b concepts:array pairs:b padded:q groups:q expanded:b skipped:q plausible:b "
-        "single:b clips:array possible:array memory:p",
+        "has_motion:b motion:array single:b clips:array possible:array memory:p",
     "surprise_test": "statistic:d p:d",
     "surprise_uniformity":
         "measured:b why:s exact:surprise_test paper:surprise_test paper_chi:surprise_test "

@@ -4,6 +4,7 @@
 // has at most five concepts side by side, so that it fits 80 columns; more concepts are printed
 // below.
 #include "cli/cmd_evaluate_video.h"
+#include "cli/common/scorers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -243,6 +244,7 @@ void print_evaluation_video(const char *run, const plumb_evaluation *evaluation)
     print_accuracies(result);
     print_accuracy_notes(result);
     print_clips(surprise);
+    table_motion(surprise);
     print_relatives(result);
     if (!uniformity->measured) return;
     puts("\nuniformity of r_k");

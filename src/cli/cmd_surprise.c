@@ -19,6 +19,7 @@ enum {
     SURPRISE_NAIVE,
     CONCEPT,
     UNIT,
+    MOTION,
     ARRAY_COUNT
 };
 
@@ -31,8 +32,9 @@ typedef struct surprise_command {
     bool example, json;
 } surprise_command;
 
-static const char *const array_names[ARRAY_COUNT] = {
-    "surprise", "truth", "prediction", "feature", "observation", "surprise_voe", "concept", "unit"};
+static const char *const array_names[ARRAY_COUNT] = {"surprise", "truth",       "prediction",
+                                                     "feature",  "observation", "surprise_voe",
+                                                     "concept",  "unit",        "motion"};
 
 // clang-format off
 #define AT(member) .offset = offsetof(surprise_command, member)
@@ -51,6 +53,8 @@ static const cli_option command_options[] = {
      .help = "surprise of a model trained on impossible clips"},
     {.name = "concept", .kind = OPTION_STRING, AT(from[CONCEPT]), .value = "F",
      .help = "concept of each tuple"},
+    {.name = "motion", .kind = OPTION_STRING, AT(from[MOTION]), .value = "F",
+     .help = "how much each clip moves (tuples, 4) or (tuples, 4, numbers); by default that of truth"},
     {.name = "metadata", FROM(surprise_losses_options, losses, "metadata"), .value = "F.csv"},
     {.name = "context", FROM(surprise_losses_options, losses, "context")},
     {.name = "score", FROM(surprise_losses_options, losses, "score"), .value = "COLUMN"},
@@ -144,6 +148,10 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
     if (in->losses.single) return EXIT_DONE;
     in->array[SURPRISE] = in->losses.surprise;
     in->has[SURPRISE] = true;
+    if (in->losses.has_motion && !in->has[MOTION]) {
+        in->array[MOTION] = in->losses.motion;
+        in->has[MOTION] = true;
+    }
     if (in->losses.has_concepts && !in->has[CONCEPT]) {
         in->array[CONCEPT] = in->losses.concepts;
         in->has[CONCEPT] = true;
@@ -377,6 +385,7 @@ static void print_tables(const plumb_surprise *result)
     }
     print_uniformity(&result->uniformity);
     print_pairs_row(result);
+    table_motion(result);
     print_ratio(&result->ratio);
     print_level(result);
     print_pairs(result);
@@ -543,7 +552,8 @@ static int measure_input(const surprise_command *cmd, const surprise_arrays *in,
                                          .observation = a[OBSERVATION],
                                          .surprise_naive = a[SURPRISE_NAIVE],
                                          .concepts = a[CONCEPT],
-                                         .error_unit = a[UNIT]};
+                                         .error_unit = a[UNIT],
+                                         .motion = a[MOTION]};
     plumb_surprise result;
     cli_show_log(&cmd_surprise);
     progress_begin("surprise");

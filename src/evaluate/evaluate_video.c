@@ -38,6 +38,7 @@ typedef struct probe_results {
     double *error, *naive_error;                  // (tuples, 4, steps)
     double *baseline_error[PLUMB_BASELINE_COUNT]; // (tuples, 4, steps)
     float *feature;                               // (tuples, 4, features)
+    double *motion;                               // (tuples, 4, 2)
     uint8_t *concept;                             // (tuples, PROBE_SOURCE_NAME_SIZE)
     uint8_t *frames, *mask;                       // of the tuples at work
     video_set free_clips;
@@ -150,16 +151,37 @@ static plumb_status allocate_arrays(probe_results *probes)
             return PLUMB_EMEMORY;
     probes->feature =
         ARENA_ALLOC(&probes->mem, float, (clips * probes->trained->model.video->features));
+    probes->motion = ARENA_ALLOC(&probes->mem, double, 2 * clips);
     probes->concept = ARENA_ALLOC(&probes->mem, uint8_t, (probes->tuples * PROBE_SOURCE_NAME_SIZE));
     probes->frames = ARENA_ALLOC(&probes->mem, uint8_t, (pixels * shape->channels));
     if (masks) probes->mask = ARENA_ALLOC(&probes->mem, uint8_t, pixels);
-    if (!probes->error || !probes->naive_error || !probes->feature || !probes->concept ||
-        !probes->frames || (masks && !probes->mask))
+    if (!probes->error || !probes->naive_error || !probes->feature || !probes->motion ||
+        !probes->concept || !probes->frames || (masks && !probes->mask))
         return PLUMB_EMEMORY;
     return PLUMB_OK;
 }
 
 // ---- prediction ----
+
+// Mean squared and mean absolute difference of neighbouring frames of the clips at work.
+static void measure_motion(probe_results *probes, int64_t first, int64_t count)
+{
+    const video_set *shape = &probes->trained->shape;
+    const int64_t frame = shape->height * shape->width * shape->channels,
+                  pairs = probes->steps * frame;
+    for (int64_t c = 0; c < 4 * count; c++) {
+        const uint8_t *x = probes->frames + c * (probes->steps + 1) * frame;
+        int64_t square = 0, absolute = 0; // exact, so that equal clips have equal motion
+        for (int64_t i = 0; i < pairs; i++) {
+            const int off = x[i + frame] - x[i];
+            square += off * off;
+            absolute += off < 0 ? -off : off;
+        }
+        double *to = probes->motion + 2 * (4 * first + c);
+        to[0] = (double)square / (255.0 * 255.0 * (double)pairs);
+        to[1] = (double)absolute / (255.0 * (double)pairs);
+    }
+}
 
 // Predicts the `count` tuples at work; `first` is the index of the first one.
 static plumb_status predict_tuples(probe_results *probes, int64_t first, int64_t count)
@@ -174,6 +196,7 @@ static plumb_status predict_tuples(probe_results *probes, int64_t first, int64_t
                              .threads = probes->config->all.threads,
                              .error = probes->error + clip * probes->steps,
                              .feature = probes->feature + clip * model->video->features};
+    measure_motion(probes, first, count);
     plumb_status st = model->video->predict(model->context, &job);
     if (!st && probes->has_naive) {
         // The naive model gives errors only; features are those of the model.
@@ -246,19 +269,18 @@ static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes)
     const plumb_array error = view_clips(model_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
     const plumb_array naive = view_clips(naive_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
     const plumb_array error_unit = view_unit(probes);
+    const plumb_array motion = view_clips(probes->motion, probes->tuples, 2, PLUMB_FLOAT64);
     const plumb_array feature =
         view_clips(probes->feature, probes->tuples, features, PLUMB_FLOAT32);
     const plumb_array concept = plumb_array_view(
         probes->concept, PLUMB_UINT8, 2, (int64_t[]){probes->tuples, PROBE_SOURCE_NAME_SIZE});
     // The file is input of plumb surprise.
     if (probes->config->all.save) {
-        const plumb_named_array arrays[] = {{"surprise", error},
-                                            {"feature", feature},
-                                            {"concept", concept},
-                                            {"unit", error_unit},
-                                            {"surprise_voe", naive}};
+        const plumb_named_array arrays[] = {{"surprise", error},  {"feature", feature},
+                                            {"concept", concept}, {"unit", error_unit},
+                                            {"motion", motion},   {"surprise_voe", naive}};
         const plumb_status st =
-            plumb_file_write(probes->config->all.save, arrays, probes->has_naive ? 5 : 4, false);
+            plumb_file_write(probes->config->all.save, arrays, probes->has_naive ? 6 : 5, false);
         if (st) return st;
     }
     const plumb_surprise_input in = {.size = sizeof in,
@@ -266,7 +288,8 @@ static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes)
                                      .feature = features ? &feature : NULL,
                                      .surprise_naive = probes->has_naive ? &naive : NULL,
                                      .concepts = &concept,
-                                     .error_unit = &error_unit};
+                                     .error_unit = &error_unit,
+                                     .motion = &motion};
     return plumb_surprise_measure(out, &in, &probes->config->surprise);
 }
 

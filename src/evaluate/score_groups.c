@@ -140,6 +140,9 @@ plumb_status score_groups_make(plumb_surprise_losses *out, arena *mem, const sco
     if (from.tuples > ((int64_t)1 << 40) / (4 * width))
         return fail(PLUMB_EVALUE, "%s: the groups have too many pairs of clips", path);
     double *to = ARENA_ALLOC(mem, double, from.tuples * 4 * width);
+    const int64_t motions = table->motion_count;
+    double *motion = ARENA_ALLOC(mem, double, from.tuples * 4 * motions);
+    if (!motion) return PLUMB_EMEMORY;
     uint8_t *text = ARENA_ALLOC(mem, uint8_t, conceptual ? from.tuples * MAX_CONCEPT : 1);
     if (!to || !text) return PLUMB_EMEMORY;
     int64_t t = 0;
@@ -152,9 +155,11 @@ plumb_status score_groups_make(plumb_surprise_losses *out, arena *mem, const sco
                           i = from.quadruples ? 0 : k % group->impossible;
             for (int64_t place = 0; place < 4; place++) {
                 const int64_t second = from.quadruples ? place % 2 : 0;
-                put_clip(to + (4 * t + place) * width,
-                         find_clip(&from, group, place < 2, (place < 2 ? p : i) + second), width,
-                         !length, opt);
+                const score_row *clip =
+                    find_clip(&from, group, place < 2, (place < 2 ? p : i) + second);
+                put_clip(to + (4 * t + place) * width, clip, width, !length, opt);
+                memcpy(motion + (4 * t + place) * motions, clip->motion,
+                       (size_t)motions * sizeof *motion);
             }
             const char *concept = table->row[from.order[group->first]].concept;
             if (conceptual && concept)
@@ -165,6 +170,10 @@ plumb_status score_groups_make(plumb_surprise_losses *out, arena *mem, const sco
     out->pairs = !from.quadruples;
     out->groups = from.groups;
     out->expanded = !from.quadruples && !from.pairs;
+    out->has_motion = motions > 0;
+    if (motions)
+        out->motion =
+            plumb_array_view(motion, PLUMB_FLOAT64, 3, (int64_t[]){from.tuples, 4, motions});
     out->has_concepts = conceptual;
     if (conceptual)
         out->concepts =

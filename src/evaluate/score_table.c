@@ -30,6 +30,8 @@ static const char *const possible_words[] = {
     "possible", "is_possible", "plausible", "valid", "label", "type", "role", "trial_type", NULL};
 static const char *const concept_words[] = {"concept",        "property",  "principle", "split",
                                             "event_category", "condition", NULL};
+static const char *const motion_words[] = {"motion", "motion_energy", NULL};
+static const char *const difference_words[] = {"frame_difference", "frame_diff", NULL};
 static const char *const score_words[] = {"score", "surprise", "loss", NULL};
 
 // ---- rows ----
@@ -186,6 +188,10 @@ static plumb_status read_table(score_table *out, arena *mem, const char *path,
                     opt->score ? opt->score : "score");
     out->plausible = columns.places > 0; // as InfLevel has it
     const int64_t width = columns.score >= 0 ? 1 : columns.frames;
+    int motion[2];
+    if ((motion[0] = csv_table_find(&table, motion_words)) >= 0) out->motion_count++;
+    motion[out->motion_count] = csv_table_find(&table, difference_words);
+    if (motion[out->motion_count] >= 0) out->motion_count++;
     for (int64_t i = 0; i < table.rows && !st; i++) {
         score_row row;
         st = describe_clip(&row, mem, &table, &columns, i);
@@ -203,6 +209,10 @@ static plumb_status read_table(score_table *out, arena *mem, const char *path,
                           path, (long long)table.line[i], text, table.name[column]);
             row.count = t + 1;
         }
+        for (int64_t k = 0; k < out->motion_count && !st; k++)
+            if (!parse_number(&row.motion[k], csv_table_get(&table, i, motion[k])))
+                st = fail(PLUMB_EFORMAT, "%s: line %lld has no number in the column \"%s\"", path,
+                          (long long)table.line[i], table.name[motion[k]]);
         if (!st) st = add_row(out, mem, &row);
     }
     return st;

@@ -15,6 +15,7 @@ typedef struct score_row {
     int possible;        ///< 1, 0, or -1: not said
     double *value;       ///< one score, or one for each frame
     int64_t count;
+    double motion[2]; ///< numbers of motion, `motion_count` of the table
 } score_row;
 
 typedef struct score_table {
@@ -22,6 +23,7 @@ typedef struct score_table {
     int64_t count, room;
     bool plausible;  ///< higher scores mean more plausible
     int64_t skipped; ///< clips of incomplete groups
+    int64_t motion_count;
 } score_table;
 
 /// Reads .csv, .tsv, .json or .jsonl. Everything lives in `mem`.

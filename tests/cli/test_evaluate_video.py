@@ -71,6 +71,8 @@ def test_the_unit_is_the_sum_over_pixels_and_frames_and_the_mean_on_request(pred
         frames = arrays["surprise"]
     mean = plumb.answer(*few, "--unit", "mean")["surprise"]
     assert total["unit"] == "sum" and mean["unit"] == "mean" and total["k"] == 1 and total["least_observed"] == 2
+    # By the splice possible and impossible clips have the same pairs of frames: motion cannot tell them apart.
+    assert total["scorers"]["plain"]["motion"]["matched"] == total["n"] and total["scorers"]["plain"]["motion"]["alone_accuracy"] == 0
     a, b = (np.array(one["scorers"]["plain"]["score"]) for one in (total, mean))
     assert np.allclose(a, 16 * 16 * 3 * 14 * b, rtol=1e-12) and np.allclose(a, frames[total["tested"]].sum(2), rtol=1e-12)
 
@@ -81,7 +83,7 @@ def test_evaluate_has_the_options_of_surprise(predrnn, tmp_path):
         return {word.strip(",") for word in text.split() if word.startswith("--")}
 
     own = {"--surprise", "--truth", "--prediction", "--feature", "--observation", "--surprise-voe", "--concept", "--metadata", "--context",
-           "--score", "--plausible", "--concept-by", "--example"}
+           "--score", "--plausible", "--concept-by", "--motion", "--example"}
     assert options("surprise") - own <= options("evaluate")
     few = ("evaluate", predrnn, "--tuples", 10, "--films", 0)
     answer = plumb.answer(*few, "--scorer", "plain,knn,lr", "--gamma", "auto", "--prior", 0.2, "--threshold", "level", "--frames", "max",

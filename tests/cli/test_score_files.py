@@ -172,3 +172,13 @@ def test_what_cannot_be_read_is_one_line(tmp_path):
                               ("k.json", "{\"scene_evaluations\": {}}", "has no clips")):
         (tmp_path / name).write_text(text)
         refused(words, tmp_path / name)
+
+
+def test_motion_of_a_table_is_held_fixed(tmp_path):
+    motion = rng.normal(size=(200, 2)) + [0, 1]
+    rows = [{"clip": f"{g}{c}", "group": g, "possible": int(not c), "motion_energy": motion[g, c], "frame_difference": motion[g, c] ** 2,
+             "score": motion[g, c] + 0.01 * rng.normal()} for g in range(200) for c in range(2)]
+    got = answer(table(tmp_path / "m.csv", rows))["scorers"]["plain"]
+    assert got["accuracy"] > 0.6 and abs(got["motion"]["adjusted_accuracy"] - 0.5) < 0.15 and got["motion"]["alone_accuracy"] > 0.6
+    assert "motion held fixed" in run(tmp_path / "m.csv").stdout
+    assert answer(table(tmp_path / "n.csv", [{k: v for k, v in r.items() if "_" not in k} for r in rows]))["scorers"]["plain"]["motion"] is None

@@ -91,3 +91,24 @@ int scorer_words_parse(plumb_surprise_options *opt, const cli_command *command,
                          "--threshold takes best, level or a number, not \"%s\"", words->threshold);
     return EXIT_DONE;
 }
+
+void table_motion(const plumb_surprise *result)
+{
+    bool first = true;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
+        const plumb_surprise_score *score = &result->scorers[i];
+        const plumb_surprise_motion *motion = &score->motion;
+        if (!score->measured || !motion->measured) continue;
+        if (first)
+            printf(
+                "\nmotion held fixed: accuracy of the %lld of %lld tuples whose clips move alike,\n"
+                "of all after a regression on motion is subtracted, and of motion alone\n",
+                (long long)motion->matched, (long long)motion->tuples);
+        first = false;
+        char matched[32] = "-";
+        if (motion->matched)
+            snprintf(matched, sizeof matched, "%.2f %%", 100 * motion->matched_accuracy);
+        table_text(plumb_scorer_name((plumb_scorer)i), "%s, %.2f %%, %.2f %%", matched,
+                   100.0 * motion->adjusted_accuracy, 100.0 * motion->alone_accuracy);
+    }
+}

@@ -20,6 +20,9 @@ static inline scorer_words scorer_words_defaults(void)
 int scorer_words_parse(plumb_surprise_options *opt, const cli_command *command,
                        const scorer_words *words);
 
+/// Prints what scorers decide with motion held fixed; nothing if it was not measured.
+void table_motion(const plumb_surprise *result);
+
 /// Rows of a table of options. `opt` is the plumb_surprise_options and `words` the scorer_words of
 /// the command.
 // clang-format off

@@ -283,6 +283,58 @@ static plumb_status read_naive(surprise_arrays *out, arena *mem, const plumb_arr
     return out->naive ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
+// ---- motion ----
+
+// Mean squared and mean absolute difference of neighbouring frames of one clip.
+static plumb_status measure_clip_motion(void *context, int64_t item, int worker)
+{
+    (void)worker;
+    const frame_pair *pair = context;
+    const int64_t frames = pair->frames, pixels = pair->pixels, first = item * frames * pixels;
+    double a[BLOCK], b[BLOCK], square = 0.0, absolute = 0.0;
+    for (int64_t start = 0; start < (frames - 1) * pixels; start += BLOCK) {
+        const int64_t left = (frames - 1) * pixels - start, n = left < BLOCK ? left : BLOCK;
+        plumb_array_to_double(a, pair->truth, first + start, n);
+        plumb_array_to_double(b, pair->truth, first + start + pixels, n);
+        for (int64_t i = 0; i < n; i++) {
+            const double off = (a[i] - b[i]) / pair->white[0];
+            square += off * off;
+            absolute += fabs(off);
+        }
+    }
+    const double count = (double)((frames - 1) * pixels);
+    pair->out[2 * item] = square / count;
+    pair->out[2 * item + 1] = absolute / count;
+    return PLUMB_OK;
+}
+
+// Motion that is given, or else that of the true frames.
+static plumb_status read_motion(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
+                                int threads)
+{
+    const plumb_array *motion = in->motion, *truth = in->truth;
+    if (motion) {
+        plumb_status st = check_tuple_shape(motion, "motion", "(tuples, 4) or (tuples, 4, numbers)",
+                                            2, 3, out->tuples);
+        if (!st) st = read_finite(&out->motion, mem, motion, "motion");
+        out->motion_numbers = motion->ndim > 2 ? motion->shape[2] : 1;
+        if (!st && out->motion_numbers > 8)
+            st = fail(PLUMB_ESHAPE, "motion has %lld numbers per clip; at most 8",
+                      (long long)out->motion_numbers);
+        return st;
+    }
+    if (!truth || in->surprise || truth->shape[2] < 2) return PLUMB_OK;
+    frame_pair pair = {.truth = truth,
+                       .white = {array_white_level(truth->dtype)},
+                       .frames = truth->shape[2],
+                       .pixels = truth->shape[3] * truth->shape[4] * truth->shape[5],
+                       .out = ARENA_ALLOC(mem, double, out->tuples * 8)};
+    if (!pair.out) return PLUMB_EMEMORY;
+    out->motion = pair.out;
+    out->motion_numbers = 2;
+    return parallel_for(4 * out->tuples, threads, measure_clip_motion, &pair);
+}
+
 // ---- features ----
 
 // Rows (count, dims), normalised in a copy: the arrays of the caller are never changed.
@@ -414,6 +466,7 @@ plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_s
     *out = (surprise_arrays){.error_unit = PLUMB_SURPRISE_UNIT_GIVEN, .joined = opt->frames};
     plumb_status st = read_surprise(out, mem, in, opt);
     if (!st && in->surprise_naive) st = read_naive(out, mem, in->surprise_naive);
+    if (!st) st = read_motion(out, mem, in, opt->threads);
     if (!st) st = read_features(out, mem, in, opt);
     if (!st && in->concepts) st = read_concepts(out, mem, in->concepts);
     return st;

@@ -22,6 +22,8 @@ typedef struct surprise_arrays {
     int64_t concepts;      ///< 0: none given
     const char **concept_name;
     const int64_t *concept_of; ///< (tuples)
+    const double *motion;      ///< (tuples, 4, motion_numbers), or NULL
+    int64_t motion_numbers;
     plumb_surprise_unit error_unit;
     plumb_surprise_frames joined; ///< mean if there are no frames
 } surprise_arrays;

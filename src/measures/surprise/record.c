@@ -80,6 +80,22 @@ static void put_decision(plumb_record *record, const char *key,
     plumb_record_end(record);
 }
 
+// Decisions with motion held fixed; null without motion.
+static void put_motion(plumb_record *record, const plumb_surprise_motion *motion)
+{
+    if (!motion->measured) {
+        plumb_record_set_null(record, "motion");
+        return;
+    }
+    plumb_record_begin_object(record, "motion");
+    plumb_record_set_int(record, "matched", motion->matched);
+    plumb_record_set_double(record, "matched_accuracy", motion->matched_accuracy);
+    plumb_record_set_interval(record, "matched_wilson", motion->matched_wilson);
+    plumb_record_set_double(record, "adjusted_accuracy", motion->adjusted_accuracy);
+    plumb_record_set_double(record, "alone_accuracy", motion->alone_accuracy);
+    plumb_record_end(record);
+}
+
 // One scorer: its metrics, the scores (tested, 4), and the metrics of the maximum over frames.
 static void put_scorer(plumb_record *record, const plumb_surprise *result,
                        const plumb_surprise_score *score)
@@ -89,6 +105,7 @@ static void put_scorer(plumb_record *record, const plumb_surprise *result,
     plumb_record_set_double(record, "gamma", score->gamma);
     put_decision(record, "clips", &score->decision);
     put_decision(record, "level", &score->level);
+    put_motion(record, &score->motion);
     plumb_record_set_double(record, "seconds", score->seconds);
     plumb_record_begin_array(record, "score");
     for (int64_t i = 0; i < result->tested; i++)

@@ -20,6 +20,7 @@
 #include "measures/surprise/isolation_forest.h"
 #include "measures/surprise/known_tuples.h"
 #include "measures/surprise/likelihood_ratio.h"
+#include "measures/surprise/motion_control.h"
 #include "measures/surprise/observation_set.h"
 #include "measures/surprise/one_class_svm.h"
 #include "measures/surprise/options.h"
@@ -287,6 +288,23 @@ static plumb_status decide_clips(surprise_work *work, plumb_scorer scorer, const
                              work->opt);
 }
 
+// The same decisions with motion held fixed.
+static plumb_status control_motion(surprise_work *work, plumb_scorer scorer, const double *score)
+{
+    const surprise_arrays *clips = work->clips;
+    const int64_t n = work->out->tested, row = 4 * clips->motion_numbers;
+    if (!clips->motion) return PLUMB_OK;
+    double *motion = ARENA_ALLOC(work->mem, double, n *row);
+    if (!motion) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++)
+        memcpy(motion + i * row, clips->motion + work->out->tested_tuple[i] * row,
+               (size_t)row * sizeof *motion);
+    return motion_control_measure(
+        &work->out->scorers[scorer].motion, work->mem,
+        &(motion_control_task){
+            .score = score, .motion = motion, .tuples = n, .numbers = clips->motion_numbers});
+}
+
 // Scores of the tested tuples by one scorer, and their metrics.
 static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
 {
@@ -305,6 +323,7 @@ static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
         st = subtract_distances(work, scorer, score, most);
     }
     if (!st) st = decide_clips(work, scorer, score);
+    if (!st) st = control_motion(work, scorer, score);
     if (st) return st;
     // Metrics over all tuples, the bootstrap within concepts.
     to->score = score;
@@ -562,8 +581,8 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
                                         in->observation, in->surprise_naive, in->concepts,
-                                        in->error_unit},
-                8);
+                                        in->error_unit, in->motion},
+                9);
     return st;
 }
 
