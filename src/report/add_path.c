@@ -399,7 +399,7 @@ static plumb_status add_run(plumb_report *report, const char *path,
     if (!st && results) st = plumb_report_add_record(report, name, results);
     if (!st && log) st = add_log(report, name, log, &mem);
     if (!st && options->videos > 0) {
-        // A video model has no rollout (PLUMB_EVALUE); its records are enough.
+        // A model that cannot be rolled out (PLUMB_EVALUE) is shown by its records.
         st = add_rollout(report, name, path, results, options);
         if (st == PLUMB_EVALUE) st = PLUMB_OK;
     }

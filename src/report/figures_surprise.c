@@ -125,11 +125,12 @@ static int get_clip_scale(const report_video *video)
     return scale < 1 ? 1 : scale;
 }
 
-// Four rows of frames, or 0 without clips.
+// Four rows of frames, eight with predicted ones, or 0 without clips.
 static double get_clips_height(const report_model *model)
 {
+    const int rows = model->clip_prediction.rgb ? 8 : 4;
     return model->clips.rgb
-               ? 4 * ((double)(model->clips.height * get_clip_scale(&model->clips)) + 4) + 14
+               ? rows * ((double)(model->clips.height * get_clip_scale(&model->clips)) + 4) + 14
                : 0;
 }
 
@@ -157,14 +158,23 @@ static plumb_status draw_clips(drawing *canvas, arena *mem, const report_model *
     const int64_t shown = video->steps < CLIP_FRAMES ? video->steps : CLIP_FRAMES;
     uint8_t *rgb = arena_alloc(mem, video->height * video->width, 3);
     if (!rgb) return PLUMB_EMEMORY;
-    for (int clip = 0; clip < 4; clip++) {
-        canvas->text(canvas, CLIP_LABEL - 8, y + row_height * clip + row_height / 2 + 3, 13,
-                     DRAWING_RIGHT, drawing_rgb(clip_colors[clip]), clip_names[clip]);
+    const report_video *guess = &model->clip_prediction;
+    const int kinds = guess->rgb ? 2 : 1;
+    const int64_t missing = guess->rgb ? video->steps - guess->steps : 0;
+    for (int row = 0; row < 4 * kinds; row++) {
+        const int clip = row / kinds;
+        const bool predicted = row % kinds;
+        canvas->text(canvas, CLIP_LABEL - 8, y + row_height * row + row_height / 2 + 3, 13,
+                     DRAWING_RIGHT, drawing_rgb(clip_colors[clip]),
+                     predicted ? "predicted" : clip_names[clip]);
         // Evenly spaced frames, the first and the last included.
         for (int64_t i = 0; i < shown; i++) {
-            report_model_copy_frame(rgb, model, video, clip,
-                                    shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1));
-            canvas->picture(canvas, CLIP_LABEL + (double)i * width, y + row_height * clip, scale,
+            const int64_t step = shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1);
+            // The first frame may have no prediction.
+            if (predicted && step < missing) continue;
+            report_model_copy_frame(rgb, model, predicted ? guess : video, clip,
+                                    predicted ? step - missing : step);
+            canvas->picture(canvas, CLIP_LABEL + (double)i * width, y + row_height * row, scale,
                             rgb, video->width, video->height);
         }
     }
@@ -200,8 +210,10 @@ static plumb_status draw_surprise(drawing *canvas, arena *mem, const plumb_repor
 const figure figure_surprise = {
     .name = "surprise",
     .title = "Surprise over time",
-    .caption = "Squared prediction error of each frame, for the four clips of the first tuple. The "
-               "curves of clips with the same beginning separate where one becomes impossible.",
+    .caption =
+        "Squared prediction error of each frame, for the four clips of the first tuple. The "
+        "curves of clips with the same beginning separate where one becomes impossible. Below: "
+        "frames of the clips and, where they are known, what the model predicted.",
     .height = get_surprise_height,
     .draw = draw_surprise,
 };

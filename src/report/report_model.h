@@ -54,8 +54,9 @@ struct report_model {
     int64_t measured_count, parameter_total;
     double *frame_surprise; ///< of the first tuple, (4, frame_surprise_count)
     int64_t frame_surprise_count;
-    report_video clips;          ///< of that tuple, 4 items
-    double *log_step, *log_loss; ///< (log_count), of the training log
+    report_video clips;           ///< of that tuple, 4 items
+    report_video clip_prediction; ///< the same clips as predicted; may lack the first frame
+    double *log_step, *log_loss;  ///< (log_count), of the training log
     int64_t log_count;
     report_model *next;
 };

@@ -98,6 +98,34 @@ def test_evaluate_has_the_options_of_surprise(predrnn, tmp_path):
     assert "single clips" in plumb.run(*few).stdout
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_a_rollout_has_predicted_frames_and_features_for_plumb_surprise(runs, model, tmp_path):
+    run, out = runs[0] / model, tmp_path / "roll.npz"
+    plumb.run("rollout", run, "--count", 3, "--out", out)
+    with np.load(out) as arrays:
+        truth, prediction, feature, surprise = (arrays[n] for n in ("truth", "prediction", "feature", "surprise"))
+        names = [bytes(c).rstrip(b"\0").decode() for c in arrays["concept"]]
+    assert truth.shape == (15, 4, 15, 16, 16, 3) and truth.dtype == np.uint8 and prediction.shape == (15, 4, 14, 16, 16, 3)
+    assert names == [c for c in CONCEPTS for _ in range(3)] and feature.shape[:2] == (15, 4) and feature.std() > 0
+    if model == "predrnn":  # the surprise of PLATO is between decoded frames
+        assert np.allclose(((truth[:, :, 1:] / 255.0 - prediction) ** 2).sum((3, 4, 5)), surprise, rtol=1e-4)
+    saved = tmp_path / "scores.npz"
+    plumb.run("evaluate", run, "--tuples", 3, "--films", 0, "--save", saved)
+    with np.load(saved) as arrays:
+        assert np.array_equal(arrays["surprise"], surprise) and np.array_equal(arrays["feature"], feature)
+    assert plumb.answer("surprise", out)["unit"] == "sum"
+    plumb.run("rollout", run, "--count", 2, "--world", "rooms/freeform", "--out", out)
+    with np.load(out) as arrays:
+        assert arrays["frames"].shape == arrays["prediction"].shape == (2, 14, 16, 16, 3) and arrays["feature"].shape == (2, feature.shape[2])
+    plumb.run("rollout", run, "--count", 2, "--world", "rooms/solidity", "--out", out)
+    with np.load(out) as arrays:
+        assert arrays["truth"].shape[:2] == (2, 4)
+    plumb.refused("is a video model", "rollout", run, "--backward", "--out", out, code=2)
+    page = tmp_path / "page.html"
+    plumb.run("report", run, "--out", page)
+    assert "predicted" in page.read_text()
+
+
 @pytest.mark.parametrize("image", [20, 32])
 def test_a_naive_model_of_another_frame_size_is_refused(image, predrnn, tmp_path):
     """A smaller one gave a number without meaning, a larger one read past its buffer."""
