@@ -306,6 +306,17 @@ seed("losses", "labels", b"O1\1\0\0\1\1\0\1\0")
 seed("losses", "pairs", b"GR\1\0\1\0\1\0\1\0")
 seed("losses", "long", b"name,scene,role,concept\n" + b"x" * 5000)
 
+# The first byte of a file of scores: csv, tsv, json or jsonl; 4 plausible, 8 concept_by.
+seed("scores", "table", b"0clip,group,possible,concept,score\na,1,1,x,2\nb,1,0,x,3\nc,2,true,y,1\nd,2,invalid,y,4\n")
+seed("scores", "frames", b"1clip\tgroup\tlabel\tt0\tt1\na\t1\t1\t1\t2\nb\t1\t0\t3\t\n")
+seed("scores", "single", b"0clip,label,score\na,1,1\nb,0,2\nc,1,\"0.5\"\n")
+seed("scores", "inflevel", b"0camera_loc,cover,obj,trial_type,score\na,b,c,vv,1\na,b,c,ii,1\na,b,c,iv,2\na,b,c,vi,3\nz,b,c,vv,1\n")
+seed("scores", "names", b'2{"O1/01/1": {"score": 0.1}, "O1/01/2": 0.2}\0name,label\nO1/01/1.mp4,1\nO1/01/2,0\n')
+seed("scores", "lists", b'6{"possible": [1, 2], "impossible": [[3, 4], 5]}')
+seed("scores", "likephys", b'2{"scene_evaluations": {"s": {"valid": {"a": {"loss_array": [1, 2]}}, "t": {"b": {"loss_array": [3]}}}}}')
+seed("scores", "lines", b'3{"clip": "a", "group": 1, "possible": true, "score": [1, 2]}\n\n{"clip": "b", "group": 1, "possible": 0, "score": 3}\n')
+seed("scores", "joined", b"8clip,group,possible,concept,score\na,1,1,x,2\nb,1,0,x,3\n")
+
 clips = {"frames": np.arange(2 * 3 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 3, 4, 4, 3), "state": np.zeros((2, 3, 2)),
          "canonical": np.ones((2, 3, 2), np.float16), "world": np.array("pendulum"), "dt": np.array(0.1)}
 seed("dataset", "npz", npz(np.savez, **clips))

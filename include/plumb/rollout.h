@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rollouts: what a trained dynamics model predicts for videos it has never seen, as arrays in a
-// file.
+// Rollouts: what a trained model predicts for videos it has never seen, as arrays in a file.
 #ifndef PLUMB_ROLLOUT_H
 #define PLUMB_ROLLOUT_H
 
@@ -53,9 +52,17 @@ static inline plumb_rollout_options plumb_rollout_defaults(void)
 /// they are simulated, in the order of plumb_world_info. With `traversal_steps` T it also has
 /// traversal_states (2m, 3, T, 2m) and traversal_frames (2m, 3, 5, height, width, channels), five
 /// steps of each evenly spaced. A model that cannot run backward starts at the
-/// first frame it can predict. With `measured` there are no frames, prediction and traversal. May
-/// be NULL: options. Fails with PLUMB_EVALUE for a model without a phase space, for `backward` of a
-/// model that cannot run backward, and for `backward` with `measured`.
+/// first frame it can predict. With `measured` there are no frames, prediction and traversal.
+///
+/// A video model predicts each frame from the true frames before it. `count` is tuples of each
+/// probe room, or of the one that `world` names, or of the file `data`: truth (tuples, 4, frames,
+/// height, width, channels), prediction of all frames but the first, feature (tuples, 4, d),
+/// concept and surprise (tuples, 4, frames - 1) in sums over pixels, which `plumb surprise` reads.
+/// With another `world` it is clips: frames and prediction (count, frames, height, width,
+/// channels), feature (count, d). `steps` does not count.
+///
+/// May be NULL: options. Fails with PLUMB_EVALUE for `backward` of a model that cannot run
+/// backward, and for `backward` with `measured`.
 PLUMB_API plumb_status plumb_rollout_save(const char *path, const char *run,
                                           const plumb_rollout_options *options);
 

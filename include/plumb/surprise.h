@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_SURPRISE_VERSION 1
+#define PLUMB_SURPRISE_VERSION 2
 
 // One list makes the enum and the names: name, word.
 // clang-format off
@@ -34,7 +34,8 @@ extern "C" {
     X(OCSVM,       "ocsvm")       /* r = minus the decision of a one-class SVM */     \
     X(PCA,         "pca")         /* r = squared residual of principal components */      \
     X(MAHALANOBIS, "mahalanobis") /* r = squared Mahalanobis distance */              \
-    X(KNN_LOG,     "knn-log")     /* r = (d - 1) log of knn's, the density itself */
+    X(KNN_LOG,     "knn-log")     /* r = (d - 1) log of knn's, the density itself */  \
+    X(LR,          "lr")          /* no r: the log of the likelihood ratio, calibrated */
 // clang-format on
 
 /// How a clip is scored: which r is subtracted from its surprise.
@@ -52,10 +53,27 @@ PLUMB_API plumb_scorer plumb_scorer_find(const char *name);
 
 /// How the surprise of a clip is made from that of its frames.
 typedef enum plumb_surprise_frames {
-    PLUMB_SURPRISE_FRAMES_MEAN, ///< Mean over frames. The default gamma is meant for this unit.
+    PLUMB_SURPRISE_FRAMES_MEAN, ///< Mean over frames.
     PLUMB_SURPRISE_FRAMES_MAX,  ///< The most surprising frame.
     PLUMB_SURPRISE_FRAMES_SUM,  ///< Sum over frames.
+    /// As `error_unit` says where errors are computed from pixels; mean for an array `surprise`.
+    PLUMB_SURPRISE_FRAMES_AUTO,
 } plumb_surprise_frames;
+
+/// The unit of surprise where errors are computed from pixels. An array `surprise` is not rescaled.
+typedef enum plumb_surprise_unit {
+    /// Sum of squared errors over pixels, channels and frames [Lin23, equation 1]. The default
+    /// gamma is meant for this unit.
+    PLUMB_SURPRISE_UNIT_SUM,
+    PLUMB_SURPRISE_UNIT_MEAN,  ///< Mean over all of them.
+    PLUMB_SURPRISE_UNIT_GIVEN, ///< Of an array `surprise`: unknown. Only in results.
+} plumb_surprise_unit;
+
+/// How the threshold for single clips is chosen from clips that are not judged.
+typedef enum plumb_surprise_threshold {
+    PLUMB_SURPRISE_THRESHOLD_BEST,  ///< The one that is right most often.
+    PLUMB_SURPRISE_THRESHOLD_LEVEL, ///< `type1` of the impossible clips are below it.
+} plumb_surprise_threshold;
 
 /// What r is for PCA.
 typedef enum plumb_surprise_pca {
@@ -69,7 +87,9 @@ typedef struct plumb_surprise_options {
     size_t size; ///< sizeof(plumb_surprise_options)
     /// Which scorers to compute. None set (the default): all that the arrays allow but knn-log.
     bool scorers[PLUMB_SCORER_COUNT];
-    int64_t k;    ///< Which nearest neighbour counts, 1 to the observed clips. Default 50.
+    /// Which nearest neighbour counts, 1 to the observed clips. Default 0: 0.025 N, rounded, at
+    /// least 1, with N the clips of the smallest observation set; 50 of 2000 as in [Lin23].
+    int64_t k;
     double gamma; ///< Gamma of knn and knn-log; the others are scaled to it. Default 0.01.
     /// Gamma of each scorer. NaN (the default): plain 0, naive 1, knn `gamma`, the others
     /// gamma std(r_knn) / std(r) over the observation set.
@@ -78,13 +98,15 @@ typedef struct plumb_surprise_options {
     /// Share of the tuples that becomes the observation set if none is given, in (0, 1).
     /// Default 0.2.
     double share;
-    plumb_surprise_frames frames; ///< Default PLUMB_SURPRISE_FRAMES_MEAN.
+    plumb_surprise_frames frames; ///< Default PLUMB_SURPRISE_FRAMES_AUTO.
     plumb_surprise_pca pca;       ///< Default PLUMB_SURPRISE_PCA_RECON.
     double nu;                    ///< Nu of the one-class SVM, in (0, 1). Default 0.5.
     double tolerance;             ///< Tolerance of the SVM solver, in (0, 1). Default 1e-6.
     int64_t trees;                ///< Trees of the isolation forest. Default 100.
     int64_t sample;               ///< Points per tree, at most 4096. Default 256.
-    double temperature;           ///< T of p(possible) = exp(-s/T), above 0. Default 1.
+    /// T of p(possible) = exp(-s/T), for the likelihood ratio. Default 0: fitted on tuples that are
+    /// not judged.
+    double temperature;
     /// P(impossible) before the clip is seen, in (0, 1). The threshold of the ratio is (1 - p)/p.
     /// Default 0.5.
     double prior;
@@ -92,6 +114,12 @@ typedef struct plumb_surprise_options {
     int64_t resamples; ///< Bootstrap draws for the 95 % intervals; 0: none. Default 2000.
     uint64_t seed;     ///< Of the split, the forest and the bootstrap. Default 1.
     int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+    /// Choose the gamma of each scorer, but of plain and of those in `gammas`, so that most tuples
+    /// that are not judged are decided. Default false.
+    bool gamma_auto;
+    plumb_surprise_threshold threshold_rule; ///< Default PLUMB_SURPRISE_THRESHOLD_BEST.
+    double threshold; ///< A score to be used as threshold of single clips. NaN (the default): none.
+    plumb_surprise_unit error_unit; ///< Of errors of pixels. Default PLUMB_SURPRISE_UNIT_SUM.
 } plumb_surprise_options;
 
 /// The arrays. Give `surprise`, or `truth` and `prediction`. All others may be NULL.
@@ -106,6 +134,13 @@ typedef struct plumb_surprise_input {
     /// files is surprise_voe.
     const plumb_array *surprise_naive;
     const plumb_array *concepts; ///< (tuples) integers, or (tuples, length) text, u1 or u4.
+    /// Text u1, "sum" or "mean": what `surprise` is, as plumb evaluate saves it. Frames are then
+    /// reduced in the same way. NULL: unknown.
+    const plumb_array *error_unit;
+    /// (tuples, 4) or (tuples, 4, numbers), at most 8 numbers: how much each clip moves. Without
+    /// it, two numbers of `truth`: the mean squared and the mean absolute difference of
+    /// neighbouring frames.
+    const plumb_array *motion;
 } plumb_surprise_input;
 
 /// Metrics of the scores of many tuples. P and I are the sums of the scores of the possible and of
@@ -142,10 +177,14 @@ typedef struct plumb_surprise_metrics {
     double best_accuracy;    ///< Share of clips that it classifies correctly.
 } plumb_surprise_metrics;
 
-/// The log likelihood ratio of clips, log p(impossible) - log p(possible), from the k-th neighbour
-/// and s / T.
+enum { PLUMB_SURPRISE_BINS = 10 };
+
+/// The log likelihood ratio of clips in nats, log p(impossible) - log p(possible)
+///     = s / T - w D log r_k + c
+/// with D the dimension of the observed features. T, w and c are fitted on tuples that are not
+/// judged, for each concept: those of the observation sets, or else the other four fifths.
 typedef struct plumb_surprise_ratio {
-    bool measured;             ///< False without knn; the rest is then zero.
+    bool measured;             ///< False without knn and lr; the rest is then zero.
     double log_threshold;      ///< log((1 - prior) / prior).
     double type1;              ///< Share of impossible clips below it.
     double type2;              ///< Share of possible clips at or above it.
@@ -154,7 +193,43 @@ typedef struct plumb_surprise_ratio {
     double best_log_threshold; ///< The threshold that is best in hindsight.
     double best_accuracy;      ///< Share of clips that it classifies correctly.
     const double *log_ratio;   ///< (tested, 4).
+    const double *posterior;   ///< (tested, 4) P(impossible) = p / (p + (1 - p) / LR), p the prior.
+    double posterior_mean[2];  ///< Mean over possible and over impossible clips.
+    double brier;              ///< Mean of (posterior - 1 or 0)^2; 0.25 for a posterior of 1/2.
+    double calibration_error;  ///< Expected calibration error: mean of |said - found| over bins.
+    double calibration_said[PLUMB_SURPRISE_BINS];   ///< Mean posterior of a bin; NaN: empty.
+    double calibration_found[PLUMB_SURPRISE_BINS];  ///< Share of impossible clips, by the prior.
+    int64_t calibration_clips[PLUMB_SURPRISE_BINS]; ///< Clips of a bin.
+    int64_t concepts;          ///< Length of `temperature` and `weight`; 1 without concepts.
+    int64_t sets;              ///< Length of `dimension`.
+    const double *temperature; ///< T of each concept, in the unit of surprise.
+    const double *weight;      ///< w of each concept.
+    const double *dimension;   ///< D of each observation set, d - 1 for unit features.
+    bool frame_variances;      ///< Each frame has a T of its own; `temperature` is of their mean.
 } plumb_surprise_ratio;
+
+/// Single clips called impossible where their score reaches a threshold that was chosen on clips
+/// of other tuples.
+typedef struct plumb_surprise_decision {
+    bool measured;    ///< False if too few tuples are known; the rest is then zero.
+    double threshold; ///< The score; the mean over folds without an observation set.
+    double accuracy;  ///< Share of clips classified correctly; impossible and possible count alike.
+    double type1;     ///< Share of impossible clips below it.
+    double type2;     ///< Share of possible clips at or above it.
+    double power;     ///< 1 - type2: share of possible clips that are recognised.
+} plumb_surprise_decision;
+
+/// What a scorer decides if possible and impossible clips move as much.
+typedef struct plumb_surprise_motion {
+    bool measured;         ///< False without motion; the rest is then zero.
+    int64_t tuples;        ///< Tuples tested.
+    int64_t matched;       ///< Tuples whose clips differ by 0.2 deviations or less in all numbers.
+    int64_t matched_right; ///< Those that are right.
+    double matched_accuracy;       ///< Their share; NaN if no tuple is matched.
+    plumb_interval matched_wilson; ///< 95 %.
+    double adjusted_accuracy; ///< Share of right tuples after a regression on motion is subtracted.
+    double alone_accuracy;    ///< Share of tuples that the regression, motion alone, decides.
+} plumb_surprise_motion;
 
 /// The result of one scorer.
 typedef struct plumb_surprise_score {
@@ -169,6 +244,9 @@ typedef struct plumb_surprise_score {
     const double *score;            ///< (tested, 4).
     const double *distance;         ///< r, (tested, 4); NULL for plain.
     double seconds; ///< Time to fit the observed clips and to compute r of the tested ones.
+    plumb_surprise_decision decision; ///< By the threshold of the options.
+    plumb_surprise_decision level;    ///< The test at level `type1` [Lin23, Theorem 1].
+    plumb_surprise_motion motion;     ///< With motion held fixed.
 } plumb_surprise_score;
 
 /// One test of uniformity.
@@ -203,7 +281,7 @@ typedef struct plumb_surprise_comparison {
 /// The result. Free what it owns with plumb_surprise_clear().
 typedef struct plumb_surprise {
     plumb_surprise_score scorers[PLUMB_SCORER_COUNT]; ///< By plumb_scorer.
-    plumb_surprise_ratio ratio;                       ///< Measured together with knn.
+    plumb_surprise_ratio ratio;                       ///< Measured together with knn or lr.
     plumb_surprise_uniformity uniformity;             ///< Measured together with knn.
     const plumb_surprise_comparison *pairs;           ///< (pair_count) every two scorers.
     int64_t pair_count;                               ///< Number of comparisons.
@@ -220,9 +298,13 @@ typedef struct plumb_surprise {
     const double *frame_surprise;     ///< (tested, 4, frames), or NULL.
     int64_t zero_features;            ///< Features of length 0, which have no direction.
     int64_t equal_observations;       ///< Observed features that repeat another.
-    double seconds;                   ///< Time of the call.
-    char input_hash[33];              ///< XXH3-128 of the arrays, in hexadecimal.
-    void *memory;                     ///< Private.
+    int64_t k;                        ///< The k used; 0: no scorer needs neighbours.
+    int64_t least_observed;           ///< Clips of the smallest observation set.
+    plumb_surprise_unit error_unit;   ///< The unit of surprise.
+    plumb_surprise_frames joined; ///< How frames were reduced; never PLUMB_SURPRISE_FRAMES_AUTO.
+    double seconds;               ///< Time of the call.
+    char input_hash[33];          ///< XXH3-128 of the arrays, in hexadecimal.
+    void *memory;                 ///< Private.
 } plumb_surprise;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_surprise_defaults() calls it.
@@ -258,7 +340,30 @@ PLUMB_API void plumb_surprise_record(plumb_record *record, const plumb_surprise 
 PLUMB_API void plumb_surprise_item_record(plumb_record *record, const plumb_surprise *result,
                                           int64_t tested);
 
-// ---- loss files of other benchmarks ----
+// ---- clips without tuples ----
+
+/// Metrics of labelled clips that belong to no tuple.
+typedef struct plumb_surprise_clips {
+    int64_t possible, impossible;     ///< Clips of each kind.
+    double auroc;                     ///< Area under the ROC curve, 0 to 1.
+    plumb_interval auroc_ci;          ///< 95 %, bootstrap over the clips of each kind.
+    plumb_surprise_decision decision; ///< Each fifth of the clips by a threshold of the others.
+} plumb_surprise_clips;
+
+/// Measures the scores (clips) of labelled clips; possible (clips): 0 for an impossible one. Of the
+/// options threshold, threshold_rule, type1, resamples and seed count. May be NULL: options. On
+/// failure `result` is unchanged. Fails with PLUMB_ESHAPE, PLUMB_EVALUE if a kind of clip is
+/// missing, PLUMB_ENUMERIC.
+PLUMB_API plumb_status plumb_surprise_clips_measure(plumb_surprise_clips *result,
+                                                    const plumb_array *scores,
+                                                    const plumb_array *possible,
+                                                    const plumb_surprise_options *options);
+
+/// Writes the result under the names that `plumb surprise --json` prints.
+PLUMB_API void plumb_surprise_clips_record(plumb_record *record,
+                                           const plumb_surprise_clips *result);
+
+// ---- score files of other benchmarks ----
 
 /// How a loss file is read. Take them from plumb_surprise_losses_defaults().
 typedef struct plumb_surprise_losses_options {
@@ -272,6 +377,13 @@ typedef struct plumb_surprise_losses_options {
     /// How the windows of a clip are reduced if clips differ in length. Default
     /// PLUMB_SURPRISE_FRAMES_MEAN.
     plumb_surprise_frames frames;
+    /// Column or member of a table that has the score. NULL (the default): "score", "surprise" or
+    /// "loss", or the columns t0, t1, ... of frames.
+    const char *score;
+    bool plausible; ///< Higher scores mean more plausible; they are negated. Default false.
+    /// Columns of a table that are the concept together: "Difficulty,Camera". NULL (the default):
+    /// "concept", "property", "condition" and others.
+    const char *concept_by;
 } plumb_surprise_losses_options;
 
 /// Losses arranged in tuples. Free what it owns with plumb_surprise_losses_clear().
@@ -281,6 +393,15 @@ typedef struct plumb_surprise_losses {
     plumb_array concepts; ///< (tuples, length) text u1: the conditions of the table.
     bool pairs;           ///< The file has two clips per tuple; each takes two places.
     int64_t padded;       ///< Clips that end with windows of exactly 0, which are left out.
+    int64_t groups;       ///< Groups of a table; 0 for other files.
+    bool expanded;        ///< Groups differ from 2 + 2 and 1 + 1: all their pairs are tuples.
+    int64_t skipped;      ///< Clips of incomplete groups, which are left out.
+    bool plausible;       ///< The scores of the file were negated.
+    bool has_motion;      ///< `motion` is set.
+    plumb_array motion;   ///< (tuples, 4, numbers) of the columns motion and frame_difference.
+    bool single;          ///< No groups: `clips` and `possible` are set, and `surprise` is not.
+    plumb_array clips;    ///< (clips) surprise of single clips.
+    plumb_array possible; ///< (clips) u1: 1 for a possible clip.
     void *memory;         ///< Private.
 } plumb_surprise_losses;
 
@@ -296,12 +417,14 @@ static inline plumb_surprise_losses_options plumb_surprise_losses_defaults(void)
     return options;
 }
 
-/// Reads the losses (clips, contexts, windows) that the code of the V-JEPA study or of IntPhys 2
-/// saves, and arranges them in tuples. Clips that differ in length are reduced over their own
-/// windows. May be NULL: options. On failure `result` is unchanged.
-/// Fails as plumb_file_open() does, with PLUMB_EFORMAT if labels, names or table are missing or
-/// wrong, PLUMB_ESHAPE or PLUMB_EVALUE if the clips do not form tuples, PLUMB_ENUMERIC if a loss is
-/// NaN or infinite.
+/// Reads score files of other benchmarks and arranges the clips in tuples. A .pth file has the
+/// losses (clips, contexts, windows) that the code of the V-JEPA study (label 1: possible) or of
+/// IntPhys 2 saves. A .csv, .tsv, .json or .jsonl file has clips with a group, possible or not, and
+/// a score or one for each frame; an array file may have `possible` and `impossible`, (n), (n, k)
+/// or (n, k, frames). Clips that differ in length are reduced over their own windows or frames. May
+/// be NULL: options. On failure `result` is unchanged. Fails as plumb_file_open() does, with
+/// PLUMB_EFORMAT if labels, names or table are missing or wrong, PLUMB_ESHAPE or PLUMB_EVALUE if
+/// the clips do not form tuples, PLUMB_ENUMERIC if a loss is NaN or infinite.
 PLUMB_API plumb_status plumb_surprise_losses_read(plumb_surprise_losses *result, const char *path,
                                                   const plumb_surprise_losses_options *options);
 
@@ -323,8 +446,27 @@ typedef struct plumb_surprise_counterexample {
 /// The paper writes N(0, 0.001): `deviation` is sqrt(0.001) if that is a variance, or 0.001.
 PLUMB_API plumb_surprise_counterexample plumb_surprise_counterexample_compute(double deviation);
 
-/// Writes both readings as `plumb surprise --example --json` prints them.
+/// The same with another prior than one half for `posterior`.
+PLUMB_API plumb_surprise_counterexample plumb_surprise_counterexample_judge(double deviation,
+                                                                            double prior);
+
+/// The Gaussian annulus [Lin23, Theorem 2]: samples of N(0, I) in d dimensions lie near the sphere
+/// of radius sqrt(d), and none near 0, where surprise is least.
+typedef struct plumb_surprise_annulus {
+    int64_t dims;              ///< d.
+    double radius;             ///< sqrt(d).
+    double mean_norm;          ///< Mean of |x|.
+    double within_1, within_3; ///< P(| |x| - sqrt(d) | <= 1) and <= 3.
+    double surprise[2];        ///< -log of the density at 0, and at distance sqrt(d).
+} plumb_surprise_annulus;
+
+/// `dims` is 1 or more.
+PLUMB_API plumb_surprise_annulus plumb_surprise_annulus_compute(int64_t dims);
+
+/// Writes both readings as `plumb surprise --example --json` prints them, with a prior of one half.
 PLUMB_API void plumb_surprise_counterexample_record(plumb_record *record);
+/// The same with another prior, which is in the record, and the annulus in some dimensions.
+PLUMB_API void plumb_surprise_example_record(plumb_record *record, double prior);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@ True
 Arrays are NumPy's, or anything that has __array__, __dlpack__ or a buffer: tensors of PyTorch and JAX."""
 import json as _json
 
-from ._measures import dynamics, forecast, kappa, loops, probe, surprise, symetric
+from ._measures import dynamics, forecast, kappa, load_scores, loops, probe, surprise, surprise_clips, symetric
 from ._native import (ERRORS, FileError, FormatError, MissingError, NumericError, OutOfMemoryError, PlumbError,
                       RangeError, ShapeError, StoppedError)
 from ._native import lib as _lib
@@ -20,14 +20,15 @@ from ._runs import Rollout, Run, load_run
 from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
-__all__ = ["symetric", "kappa", "loops", "forecast", "probe", "dynamics", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
+__all__ = ["symetric", "kappa", "loops", "forecast", "probe", "dynamics", "surprise", "surprise_clips", "surprise_example", "load_scores",
+           "world", "worlds", "load_run", "report", "doctor",
            "Symetric", "Kappa", "Forecast", "StateForecast", "Probe", "Dynamics", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
            "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
 
 
-def surprise_example():
-    """The paper's counter-example, in numbers: why surprise alone misleads."""
-    return _json.loads(_record(_lib.plumb_surprise_counterexample_record))
+def surprise_example(prior=0.5):
+    """The paper's counter-example and its Gaussian annulus, in numbers: why surprise alone misleads."""
+    return _json.loads(_record(_lib.plumb_surprise_example_record, prior))
 
 
 def doctor():

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 MAX_DIMS = 32
-SCORERS = ("plain", "naive", "knn", "iforest", "ocsvm", "pca", "mahalanobis", "knn-log")
+SCORERS = ("plain", "naive", "knn", "iforest", "ocsvm", "pca", "mahalanobis", "knn-log", "lr")
 DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "bool")
 
 # name:type, in the order of the header. A type is a letter of LETTERS, the name of a struct above,
@@ -84,7 +84,7 @@ STRUCTS = {
         "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q*",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
-        "surprise_naive:array* concepts:array*",
+        "surprise_naive:array* concepts:array* error_unit:array* motion:array*",
     "surprise_metrics":
         "tuples:q correct:q ties:q accuracy:d accuracy_ci:interval accuracy_wilson:interval chance_p:d "
         "relative_surprise:d relative_ci:interval difference:d difference_ci:interval t:d t_p:d "
@@ -93,10 +93,21 @@ STRUCTS = {
         "best_threshold:d best_accuracy:d",
     "surprise_ratio":
         "measured:b log_threshold:d type1:d type2:d accuracy:d auroc:d best_log_threshold:d "
-        "best_accuracy:d log_ratio:d*",
+        "best_accuracy:d log_ratio:d* posterior:d* posterior_mean:d2 brier:d calibration_error:d "
+        "calibration_said:d10 calibration_found:d10 calibration_clips:q10 concepts:q sets:q temperature:d* "
+        "weight:d* dimension:d* frame_variances:b",
+    "surprise_decision": "measured:b threshold:d accuracy:d type1:d type2:d power:d",
+    "surprise_motion":
+        "measured:b tuples:q matched:q matched_right:q matched_accuracy:d matched_wilson:interval "
+        "adjusted_accuracy:d alone_accuracy:d",
     "surprise_score":
         "scorer:i measured:b why:s gamma:d all:surprise_metrics concepts:p has_maximum:b "
-        "maximum:surprise_metrics score:d* distance:d* seconds:d",
+        "maximum:surprise_metrics score:d* distance:d* seconds:d decision:surprise_decision "
+        "level:surprise_decision motion:surprise_motion",
+    "surprise_clips": "possible:q impossible:q auroc:d auroc_ci:interval decision:surprise_decision",
+    "surprise_losses":
+        "surprise:array has_concepts:b concepts:array pairs:b padded:q groups:q expanded:b skipped:q plausible:b "
+        "has_motion:b motion:array single:b clips:array possible:array memory:p",
     "surprise_test": "statistic:d p:d",
     "surprise_uniformity":
         "measured:b why:s exact:surprise_test paper:surprise_test paper_chi:surprise_test "
@@ -105,7 +116,7 @@ STRUCTS = {
         f"scorers:surprise_score{len(SCORERS)} ratio:surprise_ratio uniformity:surprise_uniformity pairs:p "
         "pair_count:q tuples:q tested:q tested_tuple:q* observed:q split:b dims:q concept_count:q "
         "concept_names:p concept_of:q* frames:q frame_surprise:d* zero_features:q equal_observations:q "
-        "seconds:d input_hash:B33 memory:p",
+        "k:q least_observed:q error_unit:i joined:i seconds:d input_hash:B33 memory:p",
     "world_parameter": "name:s count:q integer:b",
     "world_info":
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
@@ -128,7 +139,8 @@ STRUCTS = {
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "loops_options", "phase_space_options",
-             "forecast_options", "surprise_options", "probe_options", "state_forecast_options", "dynamics_options", "evaluation_options", "rollout_options", "report_options")
+             "forecast_options", "surprise_options", "surprise_losses_options",
+              "probe_options", "state_forecast_options", "dynamics_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -296,7 +308,13 @@ i plumb_probe_measure probe* probe_input* probe_options*
 i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_clear surprise*
   plumb_surprise_record p surprise* surprise_options*
+  plumb_surprise_losses_options_init surprise_losses_options* z
+i plumb_surprise_losses_read surprise_losses* s surprise_losses_options*
+  plumb_surprise_losses_clear surprise_losses*
+i plumb_surprise_clips_measure surprise_clips* array* array* surprise_options*
+  plumb_surprise_clips_record p surprise_clips*
   plumb_surprise_counterexample_record p
+  plumb_surprise_example_record p d
 q plumb_world_count
 p plumb_world_at q
 i plumb_world_find p* s

@@ -79,7 +79,8 @@ class Run:
 
     def rollout(self, count=4, steps=200, *, backward=False, **options):
         """Takes the first frames (or the last) of videos that training never used as input and predicts the rest. Options
-        are those of plumb_rollout_options: first=0, world="pendulum", data="videos.h5", threads=1."""
+        are those of plumb_rollout_options: first=0, world="pendulum", data="videos.h5", threads=1. A video model gives
+        truth and prediction (tuples, 4, frames, height, width, channels), feature, concept and surprise of probes."""
         opt = options_struct("rollout_options", dict(options, count=count, steps=steps, backward=backward))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rollout.npz")

@@ -8,6 +8,7 @@
 
 #include "cli/cmd_evaluate_video.h"
 #include "cli/common/command.h"
+#include "cli/common/scorers.h"
 
 typedef struct evaluate_command {
     plumb_evaluation_options opt;
@@ -16,7 +17,8 @@ typedef struct evaluate_command {
     plumb_forecast_options forecast;
     plumb_surprise_options surprise;
     option_list probes;
-    const char *require;
+    const char *require, *items, *figure;
+    scorer_words scorers;
     int method;
     bool no_save, json;
 } evaluate_command;
@@ -49,12 +51,18 @@ static const cli_option command_options[] = {
     {.name = "symplectic", FROM(kappa_options, kappa, "symplectic")},
     {.name = "tuples", .group = "video models (PredRNN, PLATO)", FROM(evaluation_options, opt, "tuples"), .value = "N"},
     {.name = "films", FROM(evaluation_options, opt, "free_clips"), .value = "N"},
-    {.name = "k", .letter = 'k', FROM(surprise_options, surprise, "k")},
     {.name = "probes", .is_list = true, .kind = OPTION_POINTER, AT(probes), .value = "F",
      .help = "a file of probe tuples instead of the five rooms; can be repeated"},
     {.name = "naive", FROM(evaluation_options, opt, "naive"), .value = "RUN"},
     {.name = "save", FROM(evaluation_options, opt, "save"), .value = "F"},
+    SCORER_OPTIONS(surprise, scorers),
     {.name = "threads", .group = "output", FROM(evaluation_options, opt, "threads")},
+    {.name = "resamples", FROM(surprise_options, surprise, "resamples")},
+    {.name = "seed", FROM(surprise_options, surprise, "seed")},
+    {.name = "items", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
+     .help = "write one record per tuple, with the scores of its clips"},
+    {.name = "figure", .kind = OPTION_STRING, AT(figure), .value = "F.svg",
+     .help = "draw the ROC curves of single clips to a .svg or .png file"},
     {.name = "no-save", .kind = OPTION_BOOL, AT(no_save),
      .help = "do not write the result to results.json of the run"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
@@ -75,6 +83,7 @@ static void defaults(void *given)
     cmd->forecast = plumb_forecast_defaults();
     cmd->forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
     cmd->surprise = plumb_surprise_defaults();
+    cmd->scorers = scorer_words_defaults();
 }
 
 // --protocol stands for other options.
@@ -344,6 +353,32 @@ static int save_result(const evaluate_command *cmd, const char *path, const char
     return plumb_evaluation_save(path, result, &cmd->opt) ? cli_last_error(c) : EXIT_DONE;
 }
 
+static void fill_item(plumb_record *record, const void *result, int64_t index)
+{
+    plumb_surprise_item_record(record, result, index);
+}
+
+// The files of --items and --figure, for a video model.
+static int write_files(const evaluate_command *cmd, const plumb_evaluation *result)
+{
+    const cli_command *c = &cmd_evaluate;
+    const plumb_surprise *surprise = &result->video.surprise;
+    int code = EXIT_DONE;
+    if (cmd->items) code = cli_write_items(c, cmd->items, surprise->tested, fill_item, surprise);
+    if (code != EXIT_DONE || !cmd->figure) return code;
+    plumb_report *report = NULL;
+    plumb_record *record = plumb_record_create();
+    const char *text = NULL;
+    if (record) plumb_surprise_record(record, surprise, &cmd->surprise);
+    plumb_status st = record ? plumb_record_to_json(&text, record) : PLUMB_EMEMORY;
+    if (!st) st = plumb_report_create(&report);
+    if (!st) st = plumb_report_add_record(report, "surprise", text);
+    if (!st) st = plumb_report_save_figure(report, "roc", cmd->figure);
+    plumb_report_free(report);
+    plumb_record_free(record);
+    return st ? cli_last_error(c) : EXIT_DONE;
+}
+
 // Evaluates the run in `path`. `name` is what the user wrote.
 static int evaluate_run(evaluate_command *cmd, const char *path, const char *name)
 {
@@ -362,6 +397,7 @@ static int evaluate_run(evaluate_command *cmd, const char *path, const char *nam
     if (st) return cli_status_error(c, st);
     const evaluation_output output = {name, &result, &cmd->opt};
     code = cli_print(c, cmd->json, fill_record, print_tables, &output);
+    if (!code && result.kind == PLUMB_EVALUATION_VIDEO) code = write_files(cmd, &result);
     if (!code) code = save_result(cmd, path, name, &result);
     if (!code) code = check_requirements(cmd, &result, require_check);
     plumb_evaluation_clear(&result);
@@ -374,6 +410,8 @@ static int run(void *given, int files, char **file)
     if (files != 1)
         return cli_error(&cmd_evaluate, EXIT_USAGE,
                          "takes one run directory, not %d; see plumb evaluate --help", files);
+    const int parsed = scorer_words_parse(&cmd->surprise, &cmd_evaluate, &cmd->scorers);
+    if (parsed != EXIT_DONE) return parsed;
     // The nested options are pointers.
     cmd->opt.network = cmd->method == 0;
     cmd->opt.symetric = &cmd->symetric;

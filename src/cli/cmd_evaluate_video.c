@@ -4,6 +4,7 @@
 // has at most five concepts side by side, so that it fits 80 columns; more concepts are printed
 // below.
 #include "cli/cmd_evaluate_video.h"
+#include "cli/common/scorers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,10 +86,10 @@ static double get_relative(const plumb_surprise_metrics *metrics)
     return 1e4 * metrics->relative_surprise;
 }
 
-// In 1e-4, like the relative surprise.
+// In the unit of surprise.
 static double get_difference(const plumb_surprise_metrics *metrics)
 {
-    return 1e4 * metrics->difference;
+    return metrics->difference;
 }
 
 // One row of a table: a scorer or a baseline.
@@ -167,6 +168,28 @@ static void print_accuracy_notes(const plumb_evaluation_video *result)
     }
 }
 
+// Single clips, by a threshold chosen on clips of other tuples.
+static void print_clips(const plumb_surprise *surprise)
+{
+    puts("\nsingle clips: accuracy at a threshold of other clips, AUROC, and the test at a level\n"
+         "chosen on others (impossible clips that pass, possible clips recognised)");
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
+        const plumb_surprise_score *score = &surprise->scorers[k];
+        if (!score->measured || !score->decision.measured) continue;
+        table_text(plumb_scorer_name((plumb_scorer)k),
+                   "%.2f %%, AUROC %.4f; type 1 %.2f %%, power %.2f %%",
+                   100.0 * score->decision.accuracy, score->all.auroc, 100.0 * score->level.type1,
+                   100.0 * score->level.power);
+    }
+    const plumb_surprise_ratio *ratio = &surprise->ratio;
+    if (ratio->measured)
+        table_text("P(impossible)",
+                   "mean %.3f of possible, %.3f of impossible clips; Brier %.4f, calibration "
+                   "error %.4f",
+                   ratio->posterior_mean[0], ratio->posterior_mean[1], ratio->brier,
+                   ratio->calibration_error);
+}
+
 // The paper does not define its relative surprise, so both readings are shown next to its values.
 static void print_relatives(const plumb_evaluation_video *result)
 {
@@ -176,10 +199,12 @@ static void print_relatives(const plumb_evaluation_video *result)
         puts("\nrelative surprise (I - P) / (|I| + |P|), 1e-4");
         print_heading(&part);
         print_scorers(&part, get_relative);
-        puts("\ndifference (I - P) / 2 in mean squared error, 1e-4");
+        printf("\ndifference (I - P) / 2 in %s\n", surprise->error_unit == PLUMB_SURPRISE_UNIT_SUM
+                                                       ? "summed squared error"
+                                                       : "mean squared error");
         print_heading(&part);
         print_scorers(&part, get_difference);
-        puts("  published, on other clips; [Lin23] does not say which of the two it is");
+        puts("  published, 1e-4, on other clips; [Lin23] does not say which of the two it is");
         print_published(published_relatives, 1, &part);
     }
 }
@@ -211,12 +236,15 @@ void print_evaluation_video(const char *run, const plumb_evaluation *evaluation)
     const plumb_surprise_uniformity *uniformity = &surprise->uniformity;
     table_paragraph(
         "%s: %s after %lld steps on %s, %lld tuples tested, %lld impossible clips in the "
-        "observation set",
+        "observation set, k = %lld of N = %lld",
         run, evaluation->model, (long long)evaluation->training_steps, evaluation->world,
-        (long long)surprise->tested, (long long)surprise->observed);
+        (long long)surprise->tested, (long long)surprise->observed, (long long)surprise->k,
+        (long long)surprise->least_observed);
     print_errors(result);
     print_accuracies(result);
     print_accuracy_notes(result);
+    print_clips(surprise);
+    table_motion(surprise);
     print_relatives(result);
     if (!uniformity->measured) return;
     puts("\nuniformity of r_k");

@@ -41,14 +41,20 @@ static void defaults(void *given)
 typedef struct rollout_output {
     const rollout_command *cmd;
     const char *run;
+    plumb_evaluation_kind kind;
 } rollout_output;
 
 // The text output: one line.
 static void print_rollout(const void *context)
 {
     const rollout_command *cmd = ((const rollout_output *)context)->cmd;
-    printf("%s: %lld videos of %lld frames\n", cmd->out, (long long)cmd->opt.count,
-           (long long)cmd->opt.steps);
+    const rollout_output *output = context;
+    if (output->kind == PLUMB_EVALUATION_VIDEO)
+        printf("%s: predicted frames and features, %lld of each kind\n", cmd->out,
+               (long long)cmd->opt.count);
+    else
+        printf("%s: %lld videos of %lld frames\n", cmd->out, (long long)cmd->opt.count,
+               (long long)cmd->opt.steps);
 }
 
 // The record of --json.
@@ -74,7 +80,9 @@ static int run(void *given, int files, char **file)
     char path[SHARE_PATH_SIZE];
     // A name that is not a path may be a model of the zoo.
     if (!zoo_find(path, c, file[0])) return EXIT_FAILED;
-    const rollout_output output = {cmd, file[0]};
+    rollout_output output = {cmd, file[0], PLUMB_EVALUATION_DYNAMICS};
+    // A run that cannot be read fails below, with its message.
+    (void)plumb_evaluation_find_kind(&output.kind, path);
     signals_begin();
     cli_show_log(c);
     progress_begin("rollout: simulating videos");
@@ -96,7 +104,11 @@ const cli_command cmd_rollout = {
         "plumb measure, plumb forecast and plumb report read. The model takes the first frames of "
         "each video as input and predicts all of them. A model that cannot run backward leaves out "
         "the frames before the first it can predict. The latents of a Lagrangian model are (q, v), "
-        "and momenta is written too.",
+        "and momenta is written too.\n\n"
+        "A video model (PredRNN, PLATO): --count tuples of each probe room, or of --world or "
+        "--data. Writes truth and prediction (tuples, 4, frames, height, width, channels), feature "
+        "and concept, which plumb surprise reads. With another world, such as rooms/freeform, "
+        "frames, prediction and feature of single clips.",
     .example = "plumb rollout hgn++-mass-spring --out latents.npz --steps 120",
     .options = command_options,
     .options_size = sizeof(rollout_command),

@@ -6,22 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/spelling.h"
 #include "cli/common/command.h"
+#include "cli/common/scorers.h"
 
 // Arrays of the input, in the order of plumb_surprise_input.
-enum { SURPRISE, TRUTH, PREDICTION, FEATURE, OBSERVATION, SURPRISE_NAIVE, CONCEPT, ARRAY_COUNT };
+enum {
+    SURPRISE,
+    TRUTH,
+    PREDICTION,
+    FEATURE,
+    OBSERVATION,
+    SURPRISE_NAIVE,
+    CONCEPT,
+    UNIT,
+    MOTION,
+    ARRAY_COUNT
+};
 
 typedef struct surprise_command {
     const char *from[ARRAY_COUNT]; // files for single arrays, in the order of array_names
-    const char *scorer, *gammas, *items, *require;
+    const char *items, *figure, *require;
+    scorer_words scorers;
     plumb_surprise_losses_options losses;
     plumb_surprise_options opt;
-    bool raw, example, json;
+    bool example, json;
 } surprise_command;
 
-static const char *const array_names[ARRAY_COUNT] = {
-    "surprise", "truth", "prediction", "feature", "observation", "surprise_voe", "concept"};
+static const char *const array_names[ARRAY_COUNT] = {"surprise", "truth",       "prediction",
+                                                     "feature",  "observation", "surprise_voe",
+                                                     "concept",  "unit",        "motion"};
 
 // clang-format off
 #define AT(member) .offset = offsetof(surprise_command, member)
@@ -40,27 +53,14 @@ static const cli_option command_options[] = {
      .help = "surprise of a model trained on impossible clips"},
     {.name = "concept", .kind = OPTION_STRING, AT(from[CONCEPT]), .value = "F",
      .help = "concept of each tuple"},
+    {.name = "motion", .kind = OPTION_STRING, AT(from[MOTION]), .value = "F",
+     .help = "how much each clip moves (tuples, 4) or (tuples, 4, numbers); by default that of truth"},
     {.name = "metadata", FROM(surprise_losses_options, losses, "metadata"), .value = "F.csv"},
     {.name = "context", FROM(surprise_losses_options, losses, "context")},
-    {.name = "scorer", .group = "scorers", .kind = OPTION_STRING, AT(scorer), .value = "NAME,...",
-     .complete = CLI_COMPLETE_SCORERS,
-     .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log; all: those that the "
-             "arrays allow"},
-    {.name = "k", FROM(surprise_options, opt, "k"), .letter = 'k'},
-    {.name = "gamma", FROM(surprise_options, opt, "gamma")},
-    {.name = "gammas", .kind = OPTION_STRING, AT(gammas), .value = "NAME=X,...",
-     .help = "weights of single scorers, used as they are"},
-    {.name = "frames", FROM(surprise_options, opt, "frames")},
-    {.name = "share", FROM(surprise_options, opt, "share")},
-    {.name = "raw", .kind = OPTION_BOOL, AT(raw),
-     .help = "use features as they are, not scaled to unit length"},
-    {.name = "pca", FROM(surprise_options, opt, "pca")},
-    {.name = "nu", FROM(surprise_options, opt, "nu")},
-    {.name = "tolerance", FROM(surprise_options, opt, "tolerance")},
-    {.name = "trees", FROM(surprise_options, opt, "trees")},
-    {.name = "temperature", FROM(surprise_options, opt, "temperature"), .group = "likelihood ratio"},
-    {.name = "prior", FROM(surprise_options, opt, "prior")},
-    {.name = "type1", FROM(surprise_options, opt, "type1")},
+    {.name = "score", FROM(surprise_losses_options, losses, "score"), .value = "COLUMN"},
+    {.name = "plausible", FROM(surprise_losses_options, losses, "plausible")},
+    {.name = "concept-by", FROM(surprise_losses_options, losses, "concept_by"), .value = "COLUMN,..."},
+    SCORER_OPTIONS(opt, scorers),
     {.name = "resamples", FROM(surprise_options, opt, "resamples"), .group = "output"},
     {.name = "seed", FROM(surprise_options, opt, "seed")},
     {.name = "threads", FROM(surprise_options, opt, "threads")},
@@ -71,6 +71,8 @@ static const cli_option command_options[] = {
              "threshold"},
     {.name = "example", .kind = OPTION_BOOL, AT(example),
      .help = "show on two Gaussians why surprise alone misleads; reads no file"},
+    {.name = "figure", .kind = OPTION_STRING, AT(figure), .value = "F.svg",
+     .help = "draw the ROC curves of single clips, or the example, to a .svg or .png file"},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
@@ -80,7 +82,7 @@ static void defaults(void *given)
 {
     surprise_command *cmd = given;
     cmd->opt = plumb_surprise_defaults();
-    cmd->scorer = "all";
+    cmd->scorers = scorer_words_defaults();
     cmd->losses = plumb_surprise_losses_defaults();
 }
 
@@ -130,8 +132,26 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
     options.frames = cmd->opt.frames;
     if (plumb_surprise_losses_read(&in->losses, file, &options))
         return cli_last_error(&cmd_surprise);
+    // Warnings: the command goes on.
+    if (in->losses.skipped)
+        cli_error(&cmd_surprise, EXIT_DONE, "%s: %lld clips of incomplete groups are left out",
+                  file, (long long)in->losses.skipped);
+    if (in->losses.plausible)
+        cli_error(&cmd_surprise, EXIT_DONE,
+                  "%s: higher scores mean more plausible; their sign is changed", file);
+    if (in->losses.expanded)
+        cli_error(
+            &cmd_surprise, EXIT_DONE,
+            "%s: %lld groups of any size; each pair of a possible and an impossible clip is a "
+            "tuple",
+            file, (long long)in->losses.groups);
+    if (in->losses.single) return EXIT_DONE;
     in->array[SURPRISE] = in->losses.surprise;
     in->has[SURPRISE] = true;
+    if (in->losses.has_motion && !in->has[MOTION]) {
+        in->array[MOTION] = in->losses.motion;
+        in->has[MOTION] = true;
+    }
     if (in->losses.has_concepts && !in->has[CONCEPT]) {
         in->array[CONCEPT] = in->losses.concepts;
         in->has[CONCEPT] = true;
@@ -144,6 +164,17 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
     return EXIT_DONE;
 }
 
+// Is this a text file of scores?
+static bool is_table(const char *path)
+{
+    static const char *const ends[] = {".csv", ".tsv", ".json", ".jsonl"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length > strlen(ends[i]) && !strcmp(path + length - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
 // Reads the arrays that are given, and finds out where the surprise is.
 static int read_input(surprise_arrays *in, const surprise_command *cmd, int files, char **file)
 {
@@ -154,11 +185,22 @@ static int read_input(surprise_arrays *in, const surprise_command *cmd, int file
     for (int i = 0; i < ARRAY_COUNT; i++) any = any || cmd->from[i];
     if (!any)
         return cli_error(c, EXIT_USAGE, "needs F.npz or --surprise F; see plumb surprise --help");
+    if (files && is_table(file[0])) {
+        const int read = read_arrays(in, cmd);
+        return read == EXIT_DONE ? read_losses(in, cmd, file[0]) : read;
+    }
     if (files && plumb_file_open(&in->files[ARRAY_COUNT], file[0])) return cli_last_error(c);
     int code = read_arrays(in, cmd);
-    if (code != EXIT_DONE || !files || in->has[SURPRISE]) return code;
+    if (code != EXIT_DONE || !files) return code;
     plumb_file *common = in->files[ARRAY_COUNT];
-    if (plumb_file_has_array(common, "losses")) return read_losses(in, cmd, file[0]);
+    // Pairs of clips become tuples.
+    if (in->has[SURPRISE] && !cmd->from[SURPRISE] && in->array[SURPRISE].ndim > 1 &&
+        in->array[SURPRISE].shape[1] == 2 && !in->has[FEATURE])
+        return read_losses(in, cmd, file[0]);
+    if (in->has[SURPRISE]) return code;
+    if (plumb_file_has_array(common, "losses") ||
+        (plumb_file_has_array(common, "possible") && plumb_file_has_array(common, "impossible")))
+        return read_losses(in, cmd, file[0]);
     // A single array without a name is the surprise. A file without any known array is an error.
     const bool unnamed =
         plumb_file_array_count(common) == 1 && !plumb_file_array_name(common, 0)[0];
@@ -166,64 +208,6 @@ static int read_input(surprise_arrays *in, const surprise_command *cmd, int file
     if (plumb_file_read_array(&in->array[SURPRISE], common, unnamed ? "" : "surprise"))
         return cli_last_error(c);
     in->has[SURPRISE] = true;
-    return EXIT_DONE;
-}
-
-// ---- options that are lists ----
-
-// Reports an unknown scorer, with the nearest name.
-static int reject_scorer(const char *word)
-{
-    const char *names[PLUMB_SCORER_COUNT + 2] = {"all"};
-    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
-    const char *near = spelling_suggest(word, names);
-    return cli_error(&cmd_surprise, EXIT_USAGE, "there is no scorer \"%s\"%s%s%s", word,
-                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-// The next word up to a comma; false at the end.
-static bool next_word(char *word, size_t size, const char **text)
-{
-    if (!**text) return false;
-    const size_t length = strcspn(*text, ",");
-    snprintf(word, size, "%.*s", (int)(length < size ? length : size - 1), *text);
-    *text += length + ((*text)[length] == ',');
-    return true;
-}
-
-// Parses --scorer: "all", or names separated by commas.
-static int parse_scorers(surprise_command *cmd)
-{
-    char word[64];
-    for (const char *text = cmd->scorer; next_word(word, sizeof word, &text);) {
-        if (!strcmp(word, "all")) {
-            if (strcmp(cmd->scorer, "all") != 0)
-                return cli_error(&cmd_surprise, EXIT_USAGE,
-                                 "all cannot be combined with other scorers");
-            return EXIT_DONE;
-        }
-        const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORER_COUNT) return reject_scorer(word);
-        cmd->opt.scorers[found] = true;
-    }
-    return EXIT_DONE;
-}
-
-// Parses --gammas: NAME=X, separated by commas.
-static int parse_gammas(surprise_command *cmd)
-{
-    char word[64];
-    for (const char *text = cmd->gammas ? cmd->gammas : ""; next_word(word, sizeof word, &text);) {
-        char *equals = strchr(word, '='), *end = NULL;
-        if (equals) *equals = 0;
-        const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORER_COUNT) return reject_scorer(word);
-        const double value = equals ? strtod(equals + 1, &end) : 0.0;
-        if (!equals || end == equals + 1 || *end || !isfinite(value))
-            return cli_error(&cmd_surprise, EXIT_USAGE, "--gammas takes %s=X, X a finite number",
-                             word);
-        cmd->opt.gammas[found] = value;
-    }
     return EXIT_DONE;
 }
 
@@ -237,22 +221,82 @@ static const char *format_interval(char *text, size_t size, double low, double h
     return text;
 }
 
-// One scorer: accuracy, relative surprise, AUROC and p of chance, with 95 % intervals.
-static void print_row(const char *name, const plumb_surprise_metrics *metrics)
+// One scorer: accuracy of tuples with its 95 % interval, accuracy and AUROC of single clips,
+// relative surprise and p of chance. May be NULL: decision.
+static void print_row(const char *name, const plumb_surprise_metrics *metrics,
+                      const plumb_surprise_decision *decision)
 {
-    char accuracy[64], relative[64];
+    char accuracy[64], clips[16] = "-";
     format_interval(accuracy, sizeof accuracy, 100.0 * metrics->accuracy_ci.low,
                     100.0 * metrics->accuracy_ci.high);
-    format_interval(relative, sizeof relative, metrics->relative_ci.low, metrics->relative_ci.high);
-    printf("  %-11s %6.2f %-14s %9.4g %-20s %6.4f %7.2g\n", name, 100.0 * metrics->accuracy,
-           accuracy, metrics->relative_surprise, relative, metrics->auroc, metrics->chance_p);
+    if (decision && decision->measured)
+        snprintf(clips, sizeof clips, "%.2f", 100.0 * decision->accuracy);
+    printf("  %-11s %6.2f %-14s  %6s  %6.4f  %9.4g  %8.2g\n", name, 100.0 * metrics->accuracy,
+           accuracy, clips, metrics->auroc, metrics->relative_surprise, metrics->chance_p);
 }
 
 // The widths are those of print_row().
 static void print_heading(const char *name)
 {
-    printf("\n%s\n  %-11s %-21s %-30s %6s %7s\n", name, "scorer", "accuracy, %",
-           "relative surprise", "AUROC", "p");
+    printf("\n%s\n  %-11s %-21s  %6s  %6s  %9s  %8s\n", name, "scorer", "accuracy of tuples, %",
+           "clips, %", "AUROC", "relative", "p");
+}
+
+// The same model may rank the clips of a tuple and yet say nothing about a single clip.
+static void print_clips_note(const plumb_surprise *result)
+{
+    const plumb_surprise_score *plain = &result->scorers[PLUMB_SCORER_PLAIN];
+    if (!plain->measured || !plain->decision.measured) return;
+    if (plain->all.accuracy - plain->decision.accuracy < 0.15) return;
+    table_paragraph("plain surprise decides %.1f %% of tuples, but only %.1f %% of single clips "
+                    "(AUROC %.2f): clips of different scenes differ more than a possible clip "
+                    "from its impossible twin",
+                    100.0 * plain->all.accuracy, 100.0 * plain->decision.accuracy,
+                    plain->all.auroc);
+}
+
+// Pairs and single clips by both ways to reduce frames, as the V-JEPA study has them: the mean is
+// better for pairs, the maximum for single clips.
+static void print_pairs_row(const plumb_surprise *result)
+{
+    const plumb_surprise_score *plain = &result->scorers[PLUMB_SCORER_PLAIN];
+    if (!plain->measured || !plain->has_maximum) return;
+    printf("\nplain surprise by the %s and by the maximum over frames\n",
+           result->joined == PLUMB_SURPRISE_FRAMES_SUM ? "sum" : "mean");
+    table_text("pairs", "%.2f %% and %.2f %% of clips with the same first frames, a tie is wrong",
+               100.0 * plain->all.matched_strict, 100.0 * plain->maximum.matched_strict);
+    table_text("clips", "AUROC %.4f and %.4f", plain->all.auroc, plain->maximum.auroc);
+}
+
+// The test of [Lin23, Theorem 1], for the likelihood ratio and for plain surprise.
+static void print_level(const plumb_surprise *result)
+{
+    bool first = true;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
+        const plumb_surprise_score *score = &result->scorers[i];
+        if ((i != PLUMB_SCORER_PLAIN && i != PLUMB_SCORER_LR) || !score->level.measured) continue;
+        if (first)
+            puts("\ntest of single clips at a level chosen on others: impossible clips that pass\n"
+                 "(type 1), possible clips that are recognised (power)");
+        first = false;
+        table_text(plumb_scorer_name((plumb_scorer)i), "type 1 %.2f %%, power %.2f %%",
+                   100.0 * score->level.type1, 100.0 * score->level.power);
+    }
+}
+
+// The likelihood ratio and how well its probabilities are calibrated.
+static void print_ratio(const plumb_surprise_ratio *ratio)
+{
+    if (!ratio->measured) return;
+    putchar('\n');
+    table_paragraph("likelihood ratio: AUROC %.4f; above log threshold %.4g: %.2f %% of "
+                    "impossible clips, %.2f %% of possible ones",
+                    ratio->auroc, ratio->log_threshold, 100.0 * (1.0 - ratio->type1),
+                    100.0 * ratio->type2);
+    table_paragraph(
+        "P(impossible): mean %.3f of possible and %.3f of impossible clips; Brier score "
+        "%.4f, expected calibration error %.4f",
+        ratio->posterior_mean[0], ratio->posterior_mean[1], ratio->brier, ratio->calibration_error);
 }
 
 // The weights of the scorers.
@@ -304,10 +348,11 @@ static void print_pairs(const plumb_surprise *result)
 // One line about the tuples and clips that were used.
 static void print_counts(const plumb_surprise *result)
 {
-    char observed[64] = "", frames[64] = "";
+    char observed[128] = "", frames[64] = "";
     if (result->observed)
-        snprintf(observed, sizeof observed, ", %lld clips observed%s", (long long)result->observed,
-                 result->split ? " in the others" : "");
+        snprintf(observed, sizeof observed, ", %lld clips observed%s, k = %lld of N = %lld",
+                 (long long)result->observed, result->split ? " in the others" : "",
+                 (long long)result->k, (long long)result->least_observed);
     if (result->frames)
         snprintf(frames, sizeof frames, ", %lld frames per clip", (long long)result->frames);
     table_paragraph("%lld tuples scored of %lld%s%s", (long long)result->tested,
@@ -320,29 +365,29 @@ static void print_tables(const plumb_surprise *result)
     print_heading(result->concept_count ? "mean over concepts" : "all");
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].measured)
-            print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].all);
+            print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].all,
+                      &result->scorers[i].decision);
     // Rows by the maximum over frames stand below those by the mean, with "max" in the name.
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].measured && result->scorers[i].has_maximum) {
             char name[32];
             snprintf(name, sizeof name, "%.7s max", plumb_scorer_name((plumb_scorer)i));
-            print_row(name, &result->scorers[i].maximum);
+            print_row(name, &result->scorers[i].maximum, NULL);
         }
     print_gammas(result);
+    print_clips_note(result);
     for (int64_t k = 0; k < result->concept_count; k++) {
         print_heading(result->concept_names[k]);
         for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
             if (result->scorers[i].measured)
-                print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].concepts[k]);
+                print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].concepts[k],
+                          NULL);
     }
     print_uniformity(&result->uniformity);
-    if (result->ratio.measured) {
-        putchar('\n');
-        table_paragraph("likelihood ratio: AUROC %.4f; above log threshold %.4g: %.2f %% of "
-                        "impossible clips, %.2f %% of possible ones",
-                        result->ratio.auroc, result->ratio.log_threshold,
-                        100.0 * (1.0 - result->ratio.type1), 100.0 * result->ratio.type2);
-    }
+    print_pairs_row(result);
+    table_motion(result);
+    print_ratio(&result->ratio);
+    print_level(result);
     print_pairs(result);
     // Scorers that the arrays do not allow, with the reason.
     bool first = true;
@@ -357,31 +402,54 @@ static void print_tables(const plumb_surprise *result)
 
 // ---- the counter-example ----
 
-// Two Gaussians for which surprise and likelihood ratio disagree.
+// Two Gaussians for which surprise and likelihood ratio disagree, and where samples of many
+// dimensions lie.
 static void print_example(const void *context)
 {
-    (void)context;
+    const surprise_command *cmd = context;
     puts("impossible x ~ N(0, 0.001), possible x ~ N(0, 1), surprise = -log p(possible)\n");
     printf("  %-34s %12s %12s\n", "", "x = 0", "x = 1");
     static const char *const reading[] = {"variance", "deviation"};
     for (int i = 0; i < 2; i++) {
         const plumb_surprise_counterexample e =
-            plumb_surprise_counterexample_compute(i ? 0.001 : sqrt(0.001));
+            plumb_surprise_counterexample_judge(i ? 0.001 : sqrt(0.001), cmd->opt.prior);
         if (!i) printf("  %-34s %12.6f %12.6f\n", "surprise", e.surprise[0], e.surprise[1]);
         printf("  log LR, 0.001 read as %-12s %12.6f %12.6g\n", reading[i], e.log_ratio[0],
                e.log_ratio[1]);
-        printf("    P(impossible), prior 1/2         %12.6g %12.6g\n", e.posterior[0],
+        printf("    P(impossible), prior %-10.4g  %12.6g %12.6g\n", cmd->opt.prior, e.posterior[0],
                e.posterior[1]);
         printf("    LR is 1 at |x| = %.6g\n", e.even);
     }
     puts("\nx = 1 has the higher surprise, but x = 0 is more likely to be impossible, as the\n"
-         "likelihood ratio shows.");
+         "likelihood ratio shows.\n\n"
+         "samples x ~ N(0, I) in d dimensions: the point 0 has the least surprise, but\n"
+         "samples lie near the sphere of radius sqrt(d)\n");
+    printf("  %6s %10s %12s %22s %20s\n", "d", "sqrt(d)", "mean of |x|", "P(||x| - sqrt(d)| <= 1)",
+           "surprise there - at 0");
+    for (int64_t d = 1; d <= 512; d *= d == 1 ? 2 : 4) {
+        const plumb_surprise_annulus a = plumb_surprise_annulus_compute(d);
+        printf("  %6lld %10.4f %12.4f %22.4f %20.1f\n", (long long)d, a.radius, a.mean_norm,
+               a.within_1, a.surprise[1] - a.surprise[0]);
+    }
 }
 
 static void fill_example_record(plumb_record *record, const void *context)
 {
-    (void)context;
-    plumb_surprise_counterexample_record(record);
+    plumb_surprise_example_record(record, ((const surprise_command *)context)->opt.prior);
+}
+
+// Draws a figure of the report. `record` is the result, or NULL for the example.
+static int save_figure(const surprise_command *cmd, plumb_record *record)
+{
+    plumb_report *report = NULL;
+    plumb_status st = plumb_report_create(&report);
+    const char *text = NULL;
+    if (!st && record) st = plumb_record_to_json(&text, record);
+    if (!st && record) st = plumb_report_add_record(report, "surprise", text);
+    if (!st) st = plumb_report_save_figure(report, record ? "roc" : "example", cmd->figure);
+    const int code = st ? cli_last_error(&cmd_surprise) : EXIT_DONE;
+    plumb_report_free(report);
+    return code;
 }
 
 // ---- the command ----
@@ -431,9 +499,44 @@ static int print_result(const surprise_command *cmd, const plumb_surprise *resul
     int code = EXIT_DONE;
     if (cmd->items)
         code = cli_write_items(&cmd_surprise, cmd->items, result->tested, fill_item, result);
+    if (code == EXIT_DONE && cmd->figure) {
+        plumb_record *record = plumb_record_create();
+        if (record) plumb_surprise_record(record, result, &cmd->opt);
+        code = record ? save_figure(cmd, record) : EXIT_FAILED;
+        plumb_record_free(record);
+    }
     if (code == EXIT_DONE)
         code = cli_print(&cmd_surprise, cmd->json, fill_record, print_text, &output);
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
+}
+
+// ---- clips without tuples ----
+
+static void fill_clips_record(plumb_record *record, const void *context)
+{
+    plumb_surprise_clips_record(record, context);
+}
+
+static void print_clips(const void *context)
+{
+    const plumb_surprise_clips *clips = context;
+    char text[64];
+    table_paragraph("%lld possible and %lld impossible clips without groups, so that only single "
+                    "clips can be judged",
+                    (long long)clips->possible, (long long)clips->impossible);
+    table_text("AUROC", "%.4f %s", clips->auroc,
+               table_interval(text, sizeof text, clips->auroc_ci));
+    if (clips->decision.measured)
+        table_text("accuracy", "%.2f %% at the threshold %.4g, chosen on other clips",
+                   100.0 * clips->decision.accuracy, clips->decision.threshold);
+}
+
+static int measure_singles(const surprise_command *cmd, const surprise_arrays *in)
+{
+    plumb_surprise_clips clips;
+    if (plumb_surprise_clips_measure(&clips, &in->losses.clips, &in->losses.possible, &cmd->opt))
+        return cli_last_error(&cmd_surprise);
+    return cli_print(&cmd_surprise, cmd->json, fill_clips_record, print_clips, &clips);
 }
 
 // Measures the arrays and prints the result. `file` is NULL if there are several files.
@@ -448,7 +551,9 @@ static int measure_input(const surprise_command *cmd, const surprise_arrays *in,
                                          .feature = a[FEATURE],
                                          .observation = a[OBSERVATION],
                                          .surprise_naive = a[SURPRISE_NAIVE],
-                                         .concepts = a[CONCEPT]};
+                                         .concepts = a[CONCEPT],
+                                         .error_unit = a[UNIT],
+                                         .motion = a[MOTION]};
     plumb_surprise result;
     cli_show_log(&cmd_surprise);
     progress_begin("surprise");
@@ -466,19 +571,22 @@ static int measure_input(const surprise_command *cmd, const surprise_arrays *in,
 static int run(void *given, int files, char **file)
 {
     surprise_command *cmd = given;
-    // The option is the negation of the member.
-    cmd->opt.normalise = !cmd->raw;
-    int code = parse_scorers(cmd);
-    if (code == EXIT_DONE) code = parse_gammas(cmd);
+    int code = scorer_words_parse(&cmd->opt, &cmd_surprise, &cmd->scorers);
     if (code == EXIT_DONE) code = check_requirements(cmd, &(plumb_surprise){0}, require_parse);
     if (code != EXIT_DONE) return code;
     if (cmd->example && files)
         return cli_error(&cmd_surprise, EXIT_USAGE, "--example reads no file");
-    if (cmd->example)
-        return cli_print(&cmd_surprise, cmd->json, fill_example_record, print_example, NULL);
+    if (cmd->example) {
+        if (!(cmd->opt.prior > 0.0 && cmd->opt.prior < 1.0))
+            return cli_error(&cmd_surprise, EXIT_USAGE, "--prior must be between 0 and 1");
+        if (cmd->figure) code = save_figure(cmd, NULL);
+        if (code != EXIT_DONE) return code;
+        return cli_print(&cmd_surprise, cmd->json, fill_example_record, print_example, cmd);
+    }
     surprise_arrays in = {0};
     code = read_input(&in, cmd, files, file);
-    if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
+    if (code == EXIT_DONE && in.losses.single) code = measure_singles(cmd, &in);
+    else if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
     close_input(&in);
     return code;
 }
@@ -495,8 +603,11 @@ const cli_command cmd_surprise = {
         "With \"feature\" (tuples, 4, d) the likelihood of being impossible is subtracted: score = "
         "surprise - gamma r, where r is small near the impossible clips of \"observation\" (N, d), "
         "or of a fifth of the tuples, which are then not scored. \"surprise_voe\" is the surprise "
-        "of a model trained on impossible clips. \"concept\" names what a tuple tests. F may also "
-        "be a .pth file with the \"losses\" of the V-JEPA study or of IntPhys 2.",
+        "of a model trained on impossible clips. \"concept\" names what a tuple tests.\n\n"
+        "F may also be a .pth file with the \"losses\" of the V-JEPA study (label 1: possible) or "
+        "of IntPhys 2, or a .csv, .tsv, .json or .jsonl file with a clip, its group, whether it is "
+        "possible, and its score or t0, t1, ... Groups may have any size; a .npz may have "
+        "\"possible\" and \"impossible\" (n, k).",
     .example = "plumb surprise probes.npz --scorer plain,knn -k 50 --gamma 0.01 --json",
     .options = command_options,
     .options_size = sizeof(surprise_command),

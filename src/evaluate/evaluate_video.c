@@ -38,6 +38,7 @@ typedef struct probe_results {
     double *error, *naive_error;                  // (tuples, 4, steps)
     double *baseline_error[PLUMB_BASELINE_COUNT]; // (tuples, 4, steps)
     float *feature;                               // (tuples, 4, features)
+    double *motion;                               // (tuples, 4, 2)
     uint8_t *concept;                             // (tuples, PROBE_SOURCE_NAME_SIZE)
     uint8_t *frames, *mask;                       // of the tuples at work
     video_set free_clips;
@@ -89,6 +90,26 @@ static plumb_status open_sources(probe_results *probes)
     return st;
 }
 
+// A k that the observation sets cannot have is reported before minutes of prediction. A concept may
+// be spread over several files, so these are counted together.
+static plumb_status check_k(const probe_results *probes)
+{
+    const plumb_surprise_options *opt = &probes->config->surprise;
+    bool any = false, dense = false;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
+        any = any || opt->scorers[i];
+        dense = dense || (opt->scorers[i] && i >= PLUMB_SCORER_KNN);
+    }
+    if (!probes->trained->model.video->features || (any && !dense)) return PLUMB_OK;
+    const int64_t tuples =
+        probes->config->all.probe_count ? probes->tuples : probes->source[0].tuples;
+    int64_t observed = 2 * (int64_t)floor(opt->share * (double)tuples + 0.5);
+    if (observed < 2) observed = 2;
+    if (opt->k <= observed) return PLUMB_OK;
+    return fail(PLUMB_EVALUE, "k is %lld; with %lld observed clips it can be 1 to %lld",
+                (long long)opt->k, (long long)observed, (long long)observed);
+}
+
 // Free-scene clips that training never used.
 static plumb_status load_free_clips(probe_results *probes)
 {
@@ -130,16 +151,37 @@ static plumb_status allocate_arrays(probe_results *probes)
             return PLUMB_EMEMORY;
     probes->feature =
         ARENA_ALLOC(&probes->mem, float, (clips * probes->trained->model.video->features));
+    probes->motion = ARENA_ALLOC(&probes->mem, double, 2 * clips);
     probes->concept = ARENA_ALLOC(&probes->mem, uint8_t, (probes->tuples * PROBE_SOURCE_NAME_SIZE));
     probes->frames = ARENA_ALLOC(&probes->mem, uint8_t, (pixels * shape->channels));
     if (masks) probes->mask = ARENA_ALLOC(&probes->mem, uint8_t, pixels);
-    if (!probes->error || !probes->naive_error || !probes->feature || !probes->concept ||
-        !probes->frames || (masks && !probes->mask))
+    if (!probes->error || !probes->naive_error || !probes->feature || !probes->motion ||
+        !probes->concept || !probes->frames || (masks && !probes->mask))
         return PLUMB_EMEMORY;
     return PLUMB_OK;
 }
 
 // ---- prediction ----
+
+// Mean squared and mean absolute difference of neighbouring frames of the clips at work.
+static void measure_motion(probe_results *probes, int64_t first, int64_t count)
+{
+    const video_set *shape = &probes->trained->shape;
+    const int64_t frame = shape->height * shape->width * shape->channels,
+                  pairs = probes->steps * frame;
+    for (int64_t c = 0; c < 4 * count; c++) {
+        const uint8_t *x = probes->frames + c * (probes->steps + 1) * frame;
+        int64_t square = 0, absolute = 0; // exact, so that equal clips have equal motion
+        for (int64_t i = 0; i < pairs; i++) {
+            const int off = x[i + frame] - x[i];
+            square += off * off;
+            absolute += off < 0 ? -off : off;
+        }
+        double *to = probes->motion + 2 * (4 * first + c);
+        to[0] = (double)square / (255.0 * 255.0 * (double)pairs);
+        to[1] = (double)absolute / (255.0 * (double)pairs);
+    }
+}
 
 // Predicts the `count` tuples at work; `first` is the index of the first one.
 static plumb_status predict_tuples(probe_results *probes, int64_t first, int64_t count)
@@ -154,6 +196,7 @@ static plumb_status predict_tuples(probe_results *probes, int64_t first, int64_t
                              .threads = probes->config->all.threads,
                              .error = probes->error + clip * probes->steps,
                              .feature = probes->feature + clip * model->video->features};
+    measure_motion(probes, first, count);
     plumb_status st = model->video->predict(model->context, &job);
     if (!st && probes->has_naive) {
         // The naive model gives errors only; features are those of the model.
@@ -196,33 +239,57 @@ static plumb_array view_clips(void *data, int64_t tuples, int64_t last, plumb_dt
     return plumb_array_view(data, dtype, 3, (int64_t[]){tuples, 4, last});
 }
 
+// The errors of a frame, which are means over pixels, in the unit of the options.
+static double *convert_unit(probe_results *probes, double *error, int64_t count)
+{
+    const video_set *shape = &probes->trained->shape;
+    if (probes->config->surprise.error_unit != PLUMB_SURPRISE_UNIT_SUM || !error) return error;
+    double *sum = ARENA_ALLOC(&probes->mem, double, count);
+    for (int64_t i = 0; sum && i < count; i++)
+        sum[i] = error[i] * (double)(shape->height * shape->width * shape->channels);
+    return sum;
+}
+
+// The unit as an array of a file.
+static plumb_array view_unit(const probe_results *probes)
+{
+    const bool sum = probes->config->surprise.error_unit == PLUMB_SURPRISE_UNIT_SUM;
+    return plumb_array_view((void *)(sum ? "sum" : "mean"), PLUMB_UINT8, 1,
+                            (int64_t[]){sum ? 3 : 4});
+}
+
 // Saves the arrays if that is asked for, and measures all scorers.
 static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes)
 {
     const int64_t features = probes->trained->model.video->features;
-    const plumb_array error =
-        view_clips(probes->error, probes->tuples, probes->steps, PLUMB_FLOAT64);
-    const plumb_array naive =
-        view_clips(probes->naive_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
+    const int64_t count = 4 * probes->tuples * probes->steps;
+    double *model_error = convert_unit(probes, probes->error, count);
+    double *naive_error = convert_unit(probes, probes->naive_error, probes->has_naive ? count : 0);
+    if (!model_error || !naive_error) return PLUMB_EMEMORY;
+    const plumb_array error = view_clips(model_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
+    const plumb_array naive = view_clips(naive_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
+    const plumb_array error_unit = view_unit(probes);
+    const plumb_array motion = view_clips(probes->motion, probes->tuples, 2, PLUMB_FLOAT64);
     const plumb_array feature =
         view_clips(probes->feature, probes->tuples, features, PLUMB_FLOAT32);
     const plumb_array concept = plumb_array_view(
         probes->concept, PLUMB_UINT8, 2, (int64_t[]){probes->tuples, PROBE_SOURCE_NAME_SIZE});
     // The file is input of plumb surprise.
     if (probes->config->all.save) {
-        const plumb_named_array arrays[] = {{"surprise", error},
-                                            {"feature", feature},
-                                            {"concept", concept},
-                                            {"surprise_voe", naive}};
+        const plumb_named_array arrays[] = {{"surprise", error},  {"feature", feature},
+                                            {"concept", concept}, {"unit", error_unit},
+                                            {"motion", motion},   {"surprise_voe", naive}};
         const plumb_status st =
-            plumb_file_write(probes->config->all.save, arrays, probes->has_naive ? 4 : 3, false);
+            plumb_file_write(probes->config->all.save, arrays, probes->has_naive ? 6 : 5, false);
         if (st) return st;
     }
     const plumb_surprise_input in = {.size = sizeof in,
                                      .surprise = &error,
                                      .feature = features ? &feature : NULL,
                                      .surprise_naive = probes->has_naive ? &naive : NULL,
-                                     .concepts = &concept};
+                                     .concepts = &concept,
+                                     .error_unit = &error_unit,
+                                     .motion = &motion};
     return plumb_surprise_measure(out, &in, &probes->config->surprise);
 }
 
@@ -247,11 +314,16 @@ static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results
             memcpy(names + i * PROBE_SOURCE_NAME_SIZE,
                    probes->concept + tuple * PROBE_SOURCE_NAME_SIZE, PROBE_SOURCE_NAME_SIZE);
         }
-        const plumb_array surprise = view_clips(error, n, probes->steps, PLUMB_FLOAT64);
+        double *converted = convert_unit(probes, error, n * tuple_size);
+        if (!converted) return PLUMB_EMEMORY;
+        const plumb_array surprise = view_clips(converted, n, probes->steps, PLUMB_FLOAT64);
+        const plumb_array error_unit = view_unit(probes);
         const plumb_array concept =
             plumb_array_view(names, PLUMB_UINT8, 2, (int64_t[]){n, PROBE_SOURCE_NAME_SIZE});
-        const plumb_surprise_input in = {
-            .size = sizeof in, .surprise = &surprise, .concepts = &concept};
+        const plumb_surprise_input in = {.size = sizeof in,
+                                         .surprise = &surprise,
+                                         .concepts = &concept,
+                                         .error_unit = &error_unit};
         st = plumb_surprise_measure(&out->baselines[k], &in, &opt);
     }
     return st;
@@ -331,6 +403,7 @@ plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_mo
     if (p.has_naive) st = trained_model_open_video(&p.naive, config->all.naive);
     if (!st && p.has_naive) st = match_naive(trained, &p.naive);
     if (!st) st = open_sources(&p);
+    if (!st) st = check_k(&p);
     if (!st) st = load_free_clips(&p);
     if (!st) st = allocate_arrays(&p);
     if (!st) st = measure_all(out, keep, &p);

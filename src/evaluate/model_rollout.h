@@ -4,6 +4,7 @@
 #define EVALUATE_MODEL_ROLLOUT_H
 
 #include "evaluate/test_videos.h"
+#include "plumb/rollout.h"
 
 /// What a model returns for test videos: from frame `first_step` of the model on.
 typedef struct rollout_arrays {
@@ -35,5 +36,9 @@ void model_rollout_drop_first(void *data, int64_t count, int64_t steps, size_t r
 /// A view of (count, steps, height, width, channels).
 plumb_array model_rollout_frames(void *data, plumb_dtype dtype, const video_set *videos,
                                  int64_t steps);
+
+/// Writes the rollout of a video model, see plumb_rollout_save().
+plumb_status rollout_video_save(const char *path, trained_model *trained,
+                                const plumb_rollout_options *opt, int threads);
 
 #endif

@@ -99,6 +99,12 @@ static const option_spec losses_specs[] = {
      .help = "index of the context length of a .pth file, from 0; -1: the least loss of all"},
     {MEMBER(frames), .kind = OPTION_ENUM, .words = surprise_frames_words,
      .help = "how the windows of a clip are reduced if clips differ in length"},
+    {MEMBER(score), .kind = OPTION_STRING,
+     .help = "column of a table that has the score; by default score, surprise or loss"},
+    {MEMBER(plausible), .kind = OPTION_BOOL,
+     .help = "higher scores of a table mean more plausible"},
+    {MEMBER(concept_by), .kind = OPTION_STRING,
+     .help = "columns of a table that are the concept together: Difficulty,Camera"},
     {0},
 };
 #undef MEMBER

@@ -187,7 +187,12 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
     test_videos test;
     rollout_arrays rollout;
     rollout_extras extras = {0};
-    st = trained_model_open_dynamics(&trained, run, opt.data);
+    st = trained_model_open(&trained, run, opt.data);
+    if (!st && !trained.model.dynamics) {
+        st = rollout_video_save(path, &trained, &opt, threads);
+        trained_model_close(&trained);
+        return st;
+    }
     if (!st && opt.measured) {
         // As plumb evaluate: latents need the input frames only, and the first steps do not count.
         const model_dynamics *dynamics = trained.model.dynamics;

@@ -163,17 +163,14 @@ static plumb_status measure_surprise(plumb_report *report, const char *name,
                                .feature = find_array(arrays, count, "feature", 0),
                                .observation = find_array(arrays, count, "observation", 0),
                                .surprise_naive = find_array(arrays, count, "surprise_voe", 0),
-                               .concepts = find_array(arrays, count, "concept", 0)};
+                               .concepts = find_array(arrays, count, "concept", 0),
+                               .error_unit = find_array(arrays, count, "unit", 0),
+                               .motion = find_array(arrays, count, "motion", 0)};
     // Six axes: (tuples, 4, frames, height, width, channels). Stored surprise is preferred.
     if (!in.surprise) in.truth = find_array(arrays, count, "truth", 6);
     if (in.surprise) in.prediction = NULL;
     if (!in.surprise && !(in.truth && in.prediction)) return PLUMB_OK;
-    // With few tuples k is halved until it fits. The record and the page state the k that was used.
     plumb_status st = plumb_surprise_measure(&result, &in, &options);
-    while (st == PLUMB_EVALUE && in.feature && options.k > 1) {
-        options.k /= 2;
-        st = plumb_surprise_measure(&result, &in, &options);
-    }
     if (st) return st;
     plumb_record *record = plumb_record_create();
     if (record) plumb_surprise_record(record, &result, &options);
@@ -402,7 +399,7 @@ static plumb_status add_run(plumb_report *report, const char *path,
     if (!st && results) st = plumb_report_add_record(report, name, results);
     if (!st && log) st = add_log(report, name, log, &mem);
     if (!st && options->videos > 0) {
-        // A video model has no rollout (PLUMB_EVALUE); its records are enough.
+        // A model that cannot be rolled out (PLUMB_EVALUE) is shown by its records.
         st = add_rollout(report, name, path, results, options);
         if (st == PLUMB_EVALUE) st = PLUMB_OK;
     }

@@ -12,10 +12,11 @@
 #include "plumb/surprise.h"
 #include "report/report_model.h"
 
-enum { LEFT = 66, PANEL_HEIGHT = 190, MAX_SCORERS = 8, BINS = 20 };
+enum { LEFT = 66, PANEL_HEIGHT = 190, MAX_SCORERS = 9, BINS = 20 };
 
-static const int colors[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VIOLET,
-                             PALETTE_RED,  PALETTE_PALE,   PALETTE_AXIS,  PALETTE_INK};
+static const int colors[] = {PALETTE_BLUE,   PALETTE_ORANGE, PALETTE_GREEN,
+                             PALETTE_VIOLET, PALETTE_RED,    PALETTE_PALE,
+                             PALETTE_AXIS,   PALETTE_INK,    PALETTE_ORANGE};
 
 // ---- accuracy by concept ----
 
@@ -124,11 +125,12 @@ static int get_clip_scale(const report_video *video)
     return scale < 1 ? 1 : scale;
 }
 
-// Four rows of frames, or 0 without clips.
+// Four rows of frames, eight with predicted ones, or 0 without clips.
 static double get_clips_height(const report_model *model)
 {
+    const int rows = model->clip_prediction.rgb ? 8 : 4;
     return model->clips.rgb
-               ? 4 * ((double)(model->clips.height * get_clip_scale(&model->clips)) + 4) + 14
+               ? rows * ((double)(model->clips.height * get_clip_scale(&model->clips)) + 4) + 14
                : 0;
 }
 
@@ -156,14 +158,23 @@ static plumb_status draw_clips(drawing *canvas, arena *mem, const report_model *
     const int64_t shown = video->steps < CLIP_FRAMES ? video->steps : CLIP_FRAMES;
     uint8_t *rgb = arena_alloc(mem, video->height * video->width, 3);
     if (!rgb) return PLUMB_EMEMORY;
-    for (int clip = 0; clip < 4; clip++) {
-        canvas->text(canvas, CLIP_LABEL - 8, y + row_height * clip + row_height / 2 + 3, 13,
-                     DRAWING_RIGHT, drawing_rgb(clip_colors[clip]), clip_names[clip]);
+    const report_video *guess = &model->clip_prediction;
+    const int kinds = guess->rgb ? 2 : 1;
+    const int64_t missing = guess->rgb ? video->steps - guess->steps : 0;
+    for (int row = 0; row < 4 * kinds; row++) {
+        const int clip = row / kinds;
+        const bool predicted = row % kinds;
+        canvas->text(canvas, CLIP_LABEL - 8, y + row_height * row + row_height / 2 + 3, 13,
+                     DRAWING_RIGHT, drawing_rgb(clip_colors[clip]),
+                     predicted ? "predicted" : clip_names[clip]);
         // Evenly spaced frames, the first and the last included.
         for (int64_t i = 0; i < shown; i++) {
-            report_model_copy_frame(rgb, model, video, clip,
-                                    shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1));
-            canvas->picture(canvas, CLIP_LABEL + (double)i * width, y + row_height * clip, scale,
+            const int64_t step = shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1);
+            // The first frame may have no prediction.
+            if (predicted && step < missing) continue;
+            report_model_copy_frame(rgb, model, predicted ? guess : video, clip,
+                                    predicted ? step - missing : step);
+            canvas->picture(canvas, CLIP_LABEL + (double)i * width, y + row_height * row, scale,
                             rgb, video->width, video->height);
         }
     }
@@ -199,8 +210,10 @@ static plumb_status draw_surprise(drawing *canvas, arena *mem, const plumb_repor
 const figure figure_surprise = {
     .name = "surprise",
     .title = "Surprise over time",
-    .caption = "Squared prediction error of each frame, for the four clips of the first tuple. The "
-               "curves of clips with the same beginning separate where one becomes impossible.",
+    .caption =
+        "Squared prediction error of each frame, for the four clips of the first tuple. The "
+        "curves of clips with the same beginning separate where one becomes impossible. Below: "
+        "frames of the clips and, where they are known, what the model predicted.",
     .height = get_surprise_height,
     .draw = draw_surprise,
 };
@@ -266,13 +279,47 @@ static double get_example_height(const plumb_report *report, const report_model 
 {
     (void)unused;
     (void)report;
-    return PANEL_HEIGHT + 100;
+    return 2 * (PANEL_HEIGHT + 100);
 }
 
 // Density of a Gaussian with mean 0.
 static double gaussian_density(double x, double deviation)
 {
     return exp(-0.5 * x * x / (deviation * deviation)) / (deviation * sqrt(2 * M_PI));
+}
+
+// The Gaussian annulus: how far samples of N(0, I) are from 0, for some dimensions. Their densities
+// of |x| have maxima near sqrt(d); the point of least surprise, 0, is where no sample is.
+static void draw_annulus(drawing *canvas, double top)
+{
+    enum { N = 401, CURVES = 5 };
+    static const int64_t dims[CURVES] = {1, 2, 8, 32, 128};
+    double points[2 * N];
+    char text[96];
+    axes_panel panel = {.x = LEFT, .y = top + 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.across = axes_between(0, 16, 8);
+    panel.up = axes_between(0, 0.9, 4);
+    axes_draw(canvas, &panel, "norm of a sample of N(0, I) in d dimensions", "density");
+    for (int c = 0; c < CURVES; c++) {
+        const double d = (double)dims[c], radius = sqrt(d);
+        // log of x^(d-1) e^(-x^2/2) 2^(1-d/2) / Gamma(d/2)
+        const double constant = (1 - 0.5 * d) * log(2.0) - lgamma(0.5 * d);
+        for (int i = 0; i < N; i++) {
+            const double x = 1e-9 + 16.0 * i / (N - 1);
+            points[2 * i] = axes_x(&panel, x);
+            points[2 * i + 1] = axes_y(&panel, exp(constant + (d - 1) * log(x) - 0.5 * x * x));
+        }
+        canvas->path(canvas, points, N, 2, drawing_rgb(colors[c]));
+        snprintf(text, sizeof text, "d = %lld", (long long)dims[c]);
+        canvas->text(canvas, axes_x(&panel, radius) + 12, panel.y + (c ? 60 : 24), 13, DRAWING_LEFT,
+                     drawing_rgb(colors[c]), text);
+    }
+    const plumb_surprise_annulus annulus = plumb_surprise_annulus_compute(128);
+    text_format(text, sizeof text,
+                "d = 128: within 1 of sqrt(d) %.3f; surprise %.1f there, %.1f at 0",
+                annulus.within_1, annulus.surprise[1], annulus.surprise[0]);
+    canvas->text(canvas, panel.x + panel.w, top + 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_INK),
+                 text);
 }
 
 // Both densities on a logarithmic axis, with surprise and posterior at x = 0 and x = 1.
@@ -320,6 +367,7 @@ static plumb_status draw_example(drawing *canvas, arena *mem, const plumb_report
                  "impossible: N(0, 0.001)");
     canvas->text(canvas, panel.x + panel.w - 200, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_BLUE),
                  "possible: N(0, 1)");
+    draw_annulus(canvas, PANEL_HEIGHT + 100);
     return PLUMB_OK;
 }
 
@@ -329,7 +377,8 @@ const figure figure_example = {
     .caption =
         "Possible values have a wide distribution, impossible ones are close to 0. x = 1 has the "
         "higher surprise, but x = 0 is more likely to be impossible. So plumb uses both "
-        "likelihoods.",
+        "likelihoods. Below: samples of a Gaussian in d dimensions lie near the sphere of radius "
+        "sqrt(d); the point of least surprise, 0, is unlike all of them.",
     .all = true,
     .height = get_example_height,
     .draw = draw_example,

@@ -321,14 +321,20 @@ static plumb_status read_videos(report_model *model, arena *mem, const plumb_arr
 
 // Keeps the surprise per frame and the clips of the first tuple.
 static plumb_status read_tuple(report_model *model, arena *mem, const plumb_array *surprise,
-                               const plumb_array *clips)
+                               const plumb_array *clips, const plumb_array *prediction)
 {
     if (surprise && surprise->shape[1] == 4) {
         model->frame_surprise_count = surprise->shape[2];
         model->frame_surprise = copy_doubles(mem, surprise, 4 * model->frame_surprise_count);
         if (!model->frame_surprise) return PLUMB_EMEMORY;
     }
-    return clips && clips->shape[1] == 4 ? read_video(&model->clips, mem, clips, 4) : PLUMB_OK;
+    if (!clips || clips->shape[1] != 4) return PLUMB_OK;
+    const plumb_status st = read_video(&model->clips, mem, clips, 4);
+    // Predicted frames of the same size; the first may be missing.
+    const int64_t missing = prediction ? clips->shape[2] - prediction->shape[2] : -1;
+    bool fits = missing == 0 || missing == 1;
+    for (int i = 0; fits && i < 6; i++) fits = i == 2 || prediction->shape[i] == clips->shape[i];
+    return st || !fits ? st : read_video(&model->clip_prediction, mem, prediction, 4);
 }
 
 // Arrays are recognised by name and number of axes.
@@ -359,7 +365,8 @@ plumb_status report_model_add_arrays(plumb_report *report, const char *name,
     // Tuples of clips.
     const plumb_array *clips = ARRAY("frames", 6);
     if (!clips) clips = ARRAY("truth", 6);
-    if (!st) st = read_tuple(model, &report->mem, ARRAY("surprise", 3), clips);
+    if (!st)
+        st = read_tuple(model, &report->mem, ARRAY("surprise", 3), clips, ARRAY("prediction", 6));
     // The training log.
     const plumb_array *step = ARRAY("step", 1), *loss = ARRAY("loss", 1);
 #undef ARRAY
@@ -441,11 +448,13 @@ void report_model_copy_frame(uint8_t *rgb, const report_model *model, const repo
 // ---- figures and pages ----
 
 // In the order of the page.
-const figure *const figures[] = {
-    &figure_models,     &figure_correlation, &figure_phase,    &figure_trajectory, &figure_frames,
-    &figure_error,      &figure_traversal,   &figure_loss,     &figure_concepts,   &figure_surprise,
-    &figure_uniformity, &figure_example,     &figure_paper_1,  &figure_paper_2a,   &figure_paper_2b,
-    &figure_paper_3abc, &figure_paper_3d,    &figure_paper_3e, &figure_routes,     NULL};
+const figure *const figures[] = {&figure_models,     &figure_correlation, &figure_phase,
+                                 &figure_trajectory, &figure_frames,      &figure_error,
+                                 &figure_traversal,  &figure_loss,        &figure_concepts,
+                                 &figure_surprise,   &figure_roc,         &figure_uniformity,
+                                 &figure_example,    &figure_paper_1,     &figure_paper_2a,
+                                 &figure_paper_2b,   &figure_paper_3abc,  &figure_paper_3d,
+                                 &figure_paper_3e,   &figure_routes,      NULL};
 
 plumb_status figure_render(buffer *out, const figure *entry, figure_kind kind,
                            const plumb_report *report, const report_model *model)

@@ -54,8 +54,9 @@ struct report_model {
     int64_t measured_count, parameter_total;
     double *frame_surprise; ///< of the first tuple, (4, frame_surprise_count)
     int64_t frame_surprise_count;
-    report_video clips;          ///< of that tuple, 4 items
-    double *log_step, *log_loss; ///< (log_count), of the training log
+    report_video clips;           ///< of that tuple, 4 items
+    report_video clip_prediction; ///< the same clips as predicted; may lack the first frame
+    double *log_step, *log_loss;  ///< (log_count), of the training log
     int64_t log_count;
     report_model *next;
 };
@@ -91,7 +92,7 @@ typedef struct figure {
 } figure;
 
 extern const figure figure_phase, figure_trajectory, figure_frames, figure_error, figure_traversal,
-    figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise,
+    figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise, figure_roc,
     figure_uniformity, figure_example, figure_paper_1, figure_paper_2a, figure_paper_2b,
     figure_paper_3abc, figure_paper_3d, figure_paper_3e, figure_routes;
 

@@ -48,6 +48,8 @@ plumb_status study_check_whole(int64_t *out, const study_file *study, const yaml
 
 // ---- evaluation ----
 
+enum { OLD_DEFAULT_K = 50 };
+
 // Hashes the options that decide an evaluation. A run whose results have another hash is evaluated
 // again, so this text must not change.
 static plumb_status hash_options(char out[33], const study_file *study)
@@ -59,7 +61,10 @@ static plumb_status hash_options(char out[33], const study_file *study)
                   (long long)options->first, (int)options->network,
                   (long long)study->symetric.network_updates);
     buffer_printf(&text, "%lld %lld %lld", (long long)options->tuples,
-                  (long long)options->free_clips, (long long)study->surprise.k);
+                  (long long)options->free_clips,
+                  (long long)(study->surprise.k ? study->surprise.k : OLD_DEFAULT_K));
+    // 50 was the default; it is written where it is a choice.
+    if (study->surprise.k == OLD_DEFAULT_K) buffer_printf(&text, " k");
     if (study->kappa.symplectic) buffer_printf(&text, " symplectic");
     // What came later is named only where it is not the default.
     const plumb_symetric_options symetric = plumb_symetric_defaults();

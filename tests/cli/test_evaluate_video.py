@@ -59,7 +59,71 @@ def test_a_model_of_the_impossible_gives_the_naive_scorer_and_a_file_for_plumb_s
     answer = plumb.answer("evaluate", predrnn, *FEW, "--naive", tmp_path / "naive", "--save", tmp_path / "scores.npz")
     assert "accuracy" in answer["surprise"]["scorers"]["naive"]
     again = plumb.answer("surprise", tmp_path / "scores.npz", "-k", 3)
-    assert again["scorers"]["plain"]["accuracy"] == answer["surprise"]["scorers"]["plain"]["accuracy"]
+    for scorer in again["scorers"]:
+        assert again["scorers"][scorer]["score"] == answer["surprise"]["scorers"][scorer]["score"], scorer
+    assert again["unit"] == answer["surprise"]["unit"] == "sum"
+
+
+def test_the_unit_is_the_sum_over_pixels_and_frames_and_the_mean_on_request(predrnn, tmp_path):
+    few = ("evaluate", predrnn, "--tuples", 5, "--films", 0, "--save", tmp_path / "scores.npz")
+    total = plumb.answer(*few)["surprise"]
+    with np.load(tmp_path / "scores.npz") as arrays:
+        frames = arrays["surprise"]
+    mean = plumb.answer(*few, "--unit", "mean")["surprise"]
+    assert total["unit"] == "sum" and mean["unit"] == "mean" and total["k"] == 1 and total["least_observed"] == 2
+    # By the splice possible and impossible clips have the same pairs of frames: motion cannot tell them apart.
+    assert total["scorers"]["plain"]["motion"]["matched"] == total["n"] and total["scorers"]["plain"]["motion"]["alone_accuracy"] == 0
+    a, b = (np.array(one["scorers"]["plain"]["score"]) for one in (total, mean))
+    assert np.allclose(a, 16 * 16 * 3 * 14 * b, rtol=1e-12) and np.allclose(a, frames[total["tested"]].sum(2), rtol=1e-12)
+
+
+def test_evaluate_has_the_options_of_surprise(predrnn, tmp_path):
+    def options(command):
+        text = plumb.run(command, "--help").stdout
+        return {word.strip(",") for word in text.split() if word.startswith("--")}
+
+    own = {"--surprise", "--truth", "--prediction", "--feature", "--observation", "--surprise-voe", "--concept", "--metadata", "--context",
+           "--score", "--plausible", "--concept-by", "--motion", "--example"}
+    assert options("surprise") - own <= options("evaluate")
+    few = ("evaluate", predrnn, "--tuples", 10, "--films", 0)
+    answer = plumb.answer(*few, "--scorer", "plain,knn,lr", "--gamma", "auto", "--prior", 0.2, "--threshold", "level", "--frames", "max",
+                          "--items", tmp_path / "items.jsonl", "--figure", tmp_path / "roc.svg", "--save", tmp_path / "scores.npz")["surprise"]
+    assert list(answer["scorers"]) == ["plain", "knn", "lr"] and answer["gamma_auto"] and answer["frames_joined_by"] == "max"
+    assert answer["scorers"]["lr"]["clips"] == answer["scorers"]["lr"]["level"] and answer["prior"] == 0.2
+    again = plumb.answer("surprise", tmp_path / "scores.npz", "--scorer", "plain,knn,lr", "--gamma", "auto", "--prior", 0.2, "--threshold",
+                         "level", "--frames", "max")
+    assert again["scorers"]["lr"]["score"] == answer["scorers"]["lr"]["score"]
+    assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 40 and "<svg" in (tmp_path / "roc.svg").read_text()
+    plumb.refused("there is no scorer", *few, "--scorer", "kmn", code=2)
+    assert "single clips" in plumb.run(*few).stdout
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_rollout_has_predicted_frames_and_features_for_plumb_surprise(runs, model, tmp_path):
+    run, out = runs[0] / model, tmp_path / "roll.npz"
+    plumb.run("rollout", run, "--count", 3, "--out", out)
+    with np.load(out) as arrays:
+        truth, prediction, feature, surprise = (arrays[n] for n in ("truth", "prediction", "feature", "surprise"))
+        names = [bytes(c).rstrip(b"\0").decode() for c in arrays["concept"]]
+    assert truth.shape == (15, 4, 15, 16, 16, 3) and truth.dtype == np.uint8 and prediction.shape == (15, 4, 14, 16, 16, 3)
+    assert names == [c for c in CONCEPTS for _ in range(3)] and feature.shape[:2] == (15, 4) and feature.std() > 0
+    if model == "predrnn":  # the surprise of PLATO is between decoded frames
+        assert np.allclose(((truth[:, :, 1:] / 255.0 - prediction) ** 2).sum((3, 4, 5)), surprise, rtol=1e-4)
+    saved = tmp_path / "scores.npz"
+    plumb.run("evaluate", run, "--tuples", 3, "--films", 0, "--save", saved)
+    with np.load(saved) as arrays:
+        assert np.array_equal(arrays["surprise"], surprise) and np.array_equal(arrays["feature"], feature)
+    assert plumb.answer("surprise", out)["unit"] == "sum"
+    plumb.run("rollout", run, "--count", 2, "--world", "rooms/freeform", "--out", out)
+    with np.load(out) as arrays:
+        assert arrays["frames"].shape == arrays["prediction"].shape == (2, 14, 16, 16, 3) and arrays["feature"].shape == (2, feature.shape[2])
+    plumb.run("rollout", run, "--count", 2, "--world", "rooms/solidity", "--out", out)
+    with np.load(out) as arrays:
+        assert arrays["truth"].shape[:2] == (2, 4)
+    plumb.refused("is a video model", "rollout", run, "--backward", "--out", out, code=2)
+    page = tmp_path / "page.html"
+    plumb.run("report", run, "--out", page)
+    assert "predicted" in page.read_text()
 
 
 @pytest.mark.parametrize("image", [20, 32])
@@ -130,7 +194,7 @@ def test_a_run_in_two_parts_and_on_other_threads_has_the_same_bits(model, more, 
 
 def test_what_goes_wrong_is_one_line_and_leaves_no_weights(runs, predrnn, tmp_path):
     out = ("--out", tmp_path / "x")
-    plumb.refused("k is 50", "evaluate", predrnn, "--tuples", 10, code=2)
+    plumb.refused("k is 50", "evaluate", predrnn, "--tuples", 10, "-k", 50, code=2)
     plumb.refused("15 frames per clip", "train", "predrnn", "--world", "rooms/freeform", "--set", "frames=20", *out, code=2)
     plumb.refused("rooms/", "train", "predrnn", "--world", "rooms/attic", *out, code=2)
     plumb.refused("needs object masks", "train", "plato", "--world", "pendulum", *out, code=2)

@@ -100,7 +100,7 @@ def test_uniformity_ratio_and_comparisons_are_there(got):
     assert 0 <= got["uniformity"]["p"] <= 1 and 0 < got["uniformity"]["statistic"] < 1
     assert sum(got["uniformity"]["paper"]["histogram"]) == 4 * N
     assert got["likelihood_ratio"]["auroc"] > 0.5 and len(got["comparisons"]) >= 15
-    assert got["n"] == N and got["seed"] == 1 and got["measure_version"] == 1 and len(got["input_hash"]) == 32 and not got["split"]
+    assert got["n"] == N and got["seed"] == 1 and got["measure_version"] == 2 and len(got["input_hash"]) == 32 and not got["split"]
 
 
 def test_threads_change_no_number(data):
@@ -121,7 +121,65 @@ def test_gammas_are_per_scorer(data):
 
 def test_the_example_of_the_paper_is_printed():
     assert "-496.046" in run("--example").stdout
-    assert abs(answer("--example")["variance_0.001"]["log_likelihood_ratio"][0] - 3.453878) < 1e-6
+    got = answer("--example")
+    assert abs(got["variance_0.001"]["log_likelihood_ratio"][0] - 3.453878) < 1e-6 and got["prior"] == 0.5
+
+
+def test_the_example_follows_the_prior_and_has_the_annulus():
+    got = answer("--example", "--prior", 0.1)
+    ratio = np.exp(got["variance_0.001"]["log_likelihood_ratio"][0])
+    assert abs(got["variance_0.001"]["posterior"][0] - 0.1 / (0.1 + 0.9 / ratio)) < 1e-12
+    assert [a["dims"] for a in got["annulus"]] == [1, 2, 8, 32, 128, 512]
+    assert all(abs(a["surprise"][1] - a["surprise"][0] - a["dims"] / 2) < 1e-9 for a in got["annulus"])
+    refused("--prior", "--example", "--prior", 1, code=2)
+
+
+def test_figures_are_drawn(data):
+    run("--example", "--figure", data.folder / "example.svg")
+    run(data.all, "-k", 5, "--figure", data.folder / "roc.svg")
+    example, roc = ((data.folder / name).read_text() for name in ("example.svg", "roc.svg"))
+    assert "d = 128" in example and "calibration error" in roc and "lr 0." in roc and "nan" not in roc
+    refused("", "--example", "--figure", data.folder / "no" / "where.svg")
+
+
+def test_gammas_may_be_chosen_on_tuples_that_are_not_judged(data):
+    path = data.save(surprise=data.s, feature=data.feature, concept=data.concept)
+    fixed, chosen = answer(path, "--scorer", "plain,knn"), answer(path, "--scorer", "plain,knn", "--gamma", "auto")
+    assert fixed["scorers"]["knn"]["gamma"] == 0.01 and not fixed["gamma_auto"] and chosen["gamma_auto"]
+    gamma, s = chosen["scorers"]["knn"]["gamma"], data.s[chosen["tested"]]
+    r = (s - np.array(fixed["scorers"]["knn"]["score"])) / 0.01
+    assert gamma != 0.01 and np.allclose(chosen["scorers"]["knn"]["score"], s - gamma * r, rtol=0, atol=1e-12)
+    refused("--gamma takes a number or auto", path, "--gamma", "some", code=2)
+
+
+def test_single_clips_are_decided_by_a_threshold_of_other_clips(data):
+    best, level, given = (answer(data.all, "-k", 5, *more) for more in ((), ("--threshold", "level"), ("--threshold", "0.02")))
+    for name, one in given["scorers"].items():
+        score = np.array(one["score"])
+        called = score >= 0.02
+        clips = one["clips"]
+        assert abs(clips["threshold"] - 0.02) < 1e-15 and abs(clips["type1"] - (~called[:, 2:]).mean()) < 1e-14, name
+        assert abs(clips["type2"] - called[:, :2].mean()) < 1e-14 and abs(clips["accuracy"] - 1 + (clips["type1"] + clips["type2"]) / 2) < 1e-14
+        assert level["scorers"][name]["clips"] == level["scorers"][name]["level"] == best["scorers"][name]["level"], name
+        assert abs(level["scorers"][name]["level"]["type1"] - 0.05) < 0.05, name
+    assert best["scorers"]["plain"]["clips"]["accuracy"] > 0.5
+    refused("--threshold takes best, level or a number", data.all, "--threshold", "high", code=2)
+
+
+def test_the_ratio_is_calibrated_and_has_a_posterior_for_every_clip(data):
+    got = answer(data.all, "-k", 5, "--scorer", "plain,lr", "--prior", 0.2, "--items", data.folder / "items.jsonl")
+    ratio = got["likelihood_ratio"]
+    items = [json.loads(line) for line in (data.folder / "items.jsonl").read_text().splitlines()]
+    log_ratio, posterior = (np.array([i[key] for i in items]) for key in ("log_likelihood_ratio", "posterior"))
+    assert np.allclose(posterior, 0.2 / (0.2 + 0.8 / np.exp(log_ratio)), rtol=1e-12)
+    assert np.allclose(got["scorers"]["lr"]["score"], log_ratio) and got["scorers"]["lr"]["gamma"] is None
+    y, w = np.array([0, 0, 1, 1]), np.array([0.8, 0.8, 0.2, 0.2])
+    assert abs(ratio["brier"] - ((posterior - y) ** 2 * w).sum() / (w.sum() * N)) < 1e-12
+    assert sum(ratio["calibration"]["clips"]) == 4 * N and 0 <= ratio["calibration_error"] < 0.3
+    assert len(ratio["temperature"]) == len(ratio["weight"]) == 4 and len(ratio["dimension"]) == 1
+    assert np.allclose(ratio["posterior_mean"], [posterior[:, :2].mean(), posterior[:, 2:].mean()])
+    table = run(data.all, "-k", 5).stdout
+    assert "Brier score" in table and "power" in table and "clips, %" in table
 
 
 # ---- input ----
@@ -165,8 +223,13 @@ def test_without_observations_a_fifth_of_every_concept_is_observed_and_not_judge
 def test_frames_of_a_perfect_prediction_score_1_and_a_tie_is_wrong(data):
     truth = np.zeros((6, 4, 5, 4, 4, 3), np.uint8)
     truth[:, 2:, 3] = 255
-    plain = answer(data.save(truth=truth, prediction=np.zeros(truth.shape, np.float32)))["scorers"]["plain"]
-    assert plain["accuracy"] == 1 and np.allclose(plain["score"], [[0, 0, 0.2, 0.2]] * 6)
+    path = data.save(truth=truth, prediction=np.zeros(truth.shape, np.float32))
+    plain = answer(path)["scorers"]["plain"]
+    assert plain["accuracy"] == 1 and np.allclose(plain["score"], [[0, 0, 48, 48]] * 6)
+    mean = answer(path, "--unit", "mean")
+    assert np.allclose(mean["scorers"]["plain"]["score"], [[0, 0, 0.2, 0.2]] * 6) and mean["unit"] == "mean"
+    largest = answer(path, "--frames", "max")
+    assert np.allclose(largest["scorers"]["plain"]["score"], [[0, 0, 48, 48]] * 6) and largest["frames_joined_by"] == "max"
     gray = answer(data.save(truth=truth, prediction=np.full(truth.shape, 0.5)))
     assert gray["scorers"]["plain"]["accuracy"] == 0
 

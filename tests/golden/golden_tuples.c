@@ -196,6 +196,26 @@ int golden_example(plumb_file *file, const char *path)
             failures +=
                 golden_near(path, "x = 0", 0, e.surprise[0], 0.91893853320467274, 1e-15, 0.0);
     }
+    // The annulus of Theorem 2: chi-square probabilities by SciPy.
+    int64_t count = 0;
+    double *dims = golden_read(&count, file, "annulus_d");
+    double *found = malloc((size_t)(3 * count + 1) * sizeof *found);
+    failures += !dims || !found || !count;
+    for (int64_t j = 0; dims && found && j < count; j++) {
+        const plumb_surprise_annulus a = plumb_surprise_annulus_compute((int64_t)dims[j]);
+        found[j] = a.mean_norm;
+        found[count + j] = a.within_1;
+        found[2 * count + j] = a.within_3;
+    }
+    if (dims && found) {
+        failures += golden_same(file, path, "annulus_mean_norm", found, count, 0.0, 1e-12);
+        failures +=
+            golden_same(file, path, "annulus_prob_within_1", found + count, count, 1e-12, 0);
+        failures +=
+            golden_same(file, path, "annulus_prob_within_3", found + 2 * count, count, 1e-12, 0);
+    }
+    free(dims);
+    free(found);
     free(x);
     free(ratio);
     return failures;

@@ -86,10 +86,12 @@ TEST(gamma_zero_is_plain_surprise_for_every_scorer)
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) opt.gammas[i] = 0.0;
     plumb_surprise result;
     CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
-    for (int s = 0; s < PLUMB_SCORER_COUNT; s++)
+    // The likelihood ratio has no gamma.
+    for (int s = 0; s < PLUMB_SCORER_LR; s++)
         for (int i = 0; result.scorers[s].measured && i < TUPLES * 4; i++)
             CHECK(result.scorers[s].score[i] == p.surprise[i]);
-    for (int64_t i = 0; i < result.pair_count; i++) CHECK_NEAR(result.pairs[i].p, 1.0, 0);
+    for (int64_t i = 0; i < result.pair_count; i++)
+        CHECK(result.pairs[i].second == PLUMB_SCORER_LR || result.pairs[i].p == 1.0);
     plumb_surprise_clear(&result);
 }
 
@@ -143,14 +145,78 @@ typedef struct clip_frames {
     float guess[2 * 4 * FRAMES * SIDE * SIDE];
 } clip_frames;
 
-static plumb_status watch(plumb_surprise *out, clip_frames *f, int64_t guessed)
+static plumb_status watch_as(plumb_surprise *out, clip_frames *f, int64_t guessed,
+                             const plumb_surprise_options *opt)
 {
     plumb_array truth =
         plumb_array_view(f->truth, PLUMB_UINT8, 6, (int64_t[]){2, 4, FRAMES, SIDE, SIDE, 1});
     plumb_array guess =
         plumb_array_view(f->guess, PLUMB_FLOAT32, 6, (int64_t[]){2, 4, guessed, SIDE, SIDE, 1});
     const plumb_surprise_input in = {.size = sizeof in, .truth = &truth, .prediction = &guess};
-    return plumb_surprise_measure(out, &in, NULL);
+    return plumb_surprise_measure(out, &in, opt);
+}
+
+static plumb_status watch(plumb_surprise *out, clip_frames *f, int64_t guessed)
+{
+    return watch_as(out, f, guessed, NULL);
+}
+
+TEST(surprise_of_frames_is_the_sum_of_equation_1_and_the_mean_on_request)
+{
+    // Every pixel of frame 3 of the impossible clips is off by 1, every one of frame 4 by 0.5.
+    clip_frames f = {0};
+    const int pixels = SIDE * SIDE;
+    for (int c = 0; c < 8; c++)
+        for (int i = 0; c % 4 >= 2 && i < pixels; i++) {
+            f.truth[(c * FRAMES + 3) * pixels + i] = 255;
+            f.guess[(c * FRAMES + 4) * pixels + i] = 0.5f;
+        }
+    plumb_surprise result;
+    CHECK_OK(watch(&result, &f, FRAMES));
+    CHECK_NEAR(result.scorers[0].score[2], 1.25 * pixels, 1e-12);
+    CHECK_NEAR(result.frame_surprise[2 * FRAMES + 4], 0.25 * pixels, 1e-12);
+    CHECK_EQUAL((int)result.error_unit, (int)PLUMB_SURPRISE_UNIT_SUM);
+    CHECK_EQUAL((int)result.joined, (int)PLUMB_SURPRISE_FRAMES_SUM);
+    plumb_surprise_clear(&result);
+    plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.error_unit = PLUMB_SURPRISE_UNIT_MEAN;
+    CHECK_OK(watch_as(&result, &f, FRAMES, &opt));
+    CHECK_NEAR(result.scorers[0].score[2], 1.25 / FRAMES, 1e-15);
+    plumb_surprise_clear(&result);
+    // frames decides the reduction over frames alone.
+    opt.frames = PLUMB_SURPRISE_FRAMES_SUM;
+    CHECK_OK(watch_as(&result, &f, FRAMES, &opt));
+    CHECK_NEAR(result.scorers[0].score[2], 1.25, 1e-15);
+    plumb_surprise_clear(&result);
+    opt.error_unit = PLUMB_SURPRISE_UNIT_SUM;
+    opt.frames = PLUMB_SURPRISE_FRAMES_MEAN;
+    CHECK_OK(watch_as(&result, &f, FRAMES, &opt));
+    CHECK_NEAR(result.scorers[0].score[2], 1.25 * pixels / FRAMES, 1e-12);
+    plumb_surprise_clear(&result);
+}
+
+TEST(surprise_that_is_given_is_never_rescaled)
+{
+    double x[2 * 4 * 3];
+    for (int i = 0; i < 24; i++) x[i] = i % 12 >= 6 ? 3.0 : 1.0;
+    const plumb_array surprise = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){2, 4, 3});
+    char sum[] = "sum", word[] = "total";
+    const plumb_array error_unit = plumb_array_view(sum, PLUMB_UINT8, 1, (int64_t[]){3}),
+                      wrong = plumb_array_view(word, PLUMB_UINT8, 1, (int64_t[]){5});
+    plumb_surprise_input in = {.size = sizeof in, .surprise = &surprise};
+    plumb_surprise result;
+    CHECK_OK(plumb_surprise_measure(&result, &in, NULL));
+    CHECK_NEAR(result.scorers[0].score[2], 3.0, 0);
+    CHECK_EQUAL((int)result.error_unit, (int)PLUMB_SURPRISE_UNIT_GIVEN);
+    plumb_surprise_clear(&result);
+    // The file of plumb evaluate says what it holds.
+    in.error_unit = &error_unit;
+    CHECK_OK(plumb_surprise_measure(&result, &in, NULL));
+    CHECK_NEAR(result.scorers[0].score[2], 9.0, 0);
+    CHECK_EQUAL((int)result.error_unit, (int)PLUMB_SURPRISE_UNIT_SUM);
+    plumb_surprise_clear(&result);
+    in.error_unit = &wrong;
+    CHECK_FAILS(plumb_surprise_measure(&result, &in, NULL), PLUMB_EVALUE, "unit is not the text");
 }
 
 TEST(an_oracle_of_frames_is_right_and_a_constant_picture_ties)
@@ -163,9 +229,9 @@ TEST(an_oracle_of_frames_is_right_and_a_constant_picture_ties)
     plumb_surprise result;
     CHECK_OK(watch(&result, &f, FRAMES)); // black everywhere is what possible clips are
     CHECK_NEAR(result.scorers[0].all.accuracy, 1.0, 0);
-    CHECK_NEAR(result.scorers[0].score[2], 1.0 / FRAMES, 1e-15);
-    CHECK_NEAR(result.scorers[0].maximum.difference, 1.0, 0);
-    CHECK_NEAR(result.frame_surprise[2 * FRAMES + 3], 1.0, 0);
+    CHECK_NEAR(result.scorers[0].score[2], pixels, 0);
+    CHECK_NEAR(result.scorers[0].maximum.difference, pixels, 0);
+    CHECK_NEAR(result.frame_surprise[2 * FRAMES + 3], pixels, 0);
     plumb_surprise_clear(&result);
 
     for (int i = 0; i < 8 * FRAMES * pixels; i++) f.guess[i] = 0.5f; // half way to both
@@ -203,7 +269,7 @@ TEST(copying_the_last_frame_is_chance_where_clips_share_their_frames)
     CHECK_EQUAL(result.frames, FRAMES - 1);
     for (int i = 0; i < 2; i++) {
         const double *s = result.scorers[0].score + 4 * i;
-        CHECK_NEAR(s[0] + s[1], s[2] + s[3], 1e-15);
+        CHECK_NEAR(s[0] + s[1], s[2] + s[3], 1e-12);
     }
     CHECK_NEAR(result.scorers[0].all.relative_surprise, 0.0, 1e-14);
     plumb_surprise_clear(&result);
@@ -222,8 +288,8 @@ TEST(what_cannot_be_judged_is_refused_in_one_line)
     opt.k = SEEN; // the farthest is legal
     CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
     plumb_surprise_clear(&result);
-    opt.k = 0;
-    CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_EVALUE, "k is 0");
+    opt.k = -1;
+    CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_EVALUE, "k is -1");
     opt = quick();
 
     p.feature[7 * D + 2] = (double)NAN;
@@ -270,6 +336,56 @@ static void listen(void *context, const char *line)
 {
     (void)context;
     snprintf(said + strlen(said), sizeof said - strlen(said), "%s\n", line);
+}
+
+TEST(k_is_a_share_of_the_observed_clips_by_default)
+{
+    probes p;
+    plumb_surprise result;
+    plumb_surprise_options opt = quick();
+    forge_probes(&p, 8);
+    opt.k = 0;
+    CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
+    CHECK_EQUAL(result.k, 5); // 0.025 of 200, as 50 of 2000 in the paper
+    CHECK_EQUAL(result.least_observed, SEEN);
+    plumb_surprise_clear(&result);
+    // 8 clips of each concept are observed: 0.2, which is no neighbour, becomes the nearest.
+    p.in.observation = NULL;
+    CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
+    CHECK_EQUAL(result.k, 1);
+    CHECK_EQUAL(result.least_observed, 8);
+    plumb_surprise_clear(&result);
+}
+
+TEST(a_default_that_cannot_be_met_leaves_out_its_scorer_alone)
+{
+    probes p;
+    plumb_surprise result;
+    plumb_surprise_options opt = quick();
+    opt.k = 0;
+    forge_probes(&p, 9);
+    // One tuple of the last concept: it cannot be split.
+    for (int i = 0; i < TUPLES; i++) p.concept[i] = i == 5 ? 2 : 1;
+    p.in.observation = NULL;
+    CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
+    CHECK(result.scorers[PLUMB_SCORER_PLAIN].measured &&
+          !result.scorers[PLUMB_SCORER_KNN].measured);
+    CHECK(strstr(result.scorers[PLUMB_SCORER_KNN].why, "there is one of 2"));
+    CHECK_EQUAL(result.tested, TUPLES);
+    plumb_surprise_clear(&result);
+    opt.scorers[PLUMB_SCORER_KNN] = true;
+    CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_EVALUE, "has one tuple");
+    // Observed clips that are all equal have no covariance.
+    opt = quick();
+    forge_probes(&p, 9);
+    for (int i = 0; i < SEEN * D; i++) p.seen[i] = i % D ? 0.0 : 1.0;
+    CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
+    CHECK(result.scorers[PLUMB_SCORER_KNN].measured);
+    CHECK(strstr(result.scorers[PLUMB_SCORER_MAHALANOBIS].why, "are equal"));
+    CHECK(strstr(result.scorers[PLUMB_SCORER_PCA].why, "are equal"));
+    plumb_surprise_clear(&result);
+    opt.scorers[PLUMB_SCORER_PCA] = true;
+    CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_ENUMERIC, "are equal");
 }
 
 TEST(zero_vectors_and_repeats_are_counted_and_said)

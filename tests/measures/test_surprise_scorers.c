@@ -32,7 +32,8 @@ static double seen[N * D], asked[M * D];
 
 TEST(every_scorer_finds_the_strangers)
 {
-    const plumb_surprise_options opt = plumb_surprise_defaults();
+    plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.k = 50;
     for (int s = PLUMB_SCORER_KNN; s <= PLUMB_SCORER_MAHALANOBIS; s++) {
         if (!scorer_available((plumb_scorer)s)) continue;
         const scorer_task task = plant(seen, asked, &opt);
@@ -53,6 +54,7 @@ TEST(every_scorer_finds_the_strangers)
 TEST(threads_change_no_bit_of_any_scorer)
 {
     plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.k = 50;
     for (int s = PLUMB_SCORER_KNN; s <= PLUMB_SCORER_MAHALANOBIS; s++) {
         if (!scorer_available((plumb_scorer)s)) continue;
         arena mem = {0};
@@ -69,7 +71,8 @@ TEST(threads_change_no_bit_of_any_scorer)
 
 TEST(mahalanobis_by_cholesky_is_mahalanobis_by_eigenvectors)
 {
-    const plumb_surprise_options opt = plumb_surprise_defaults();
+    plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.k = 50;
     const scorer_task task = plant(seen, asked, &opt);
     arena mem = {0};
     double fast[M], slow[M], weight[D];
@@ -85,7 +88,8 @@ TEST(mahalanobis_by_cholesky_is_mahalanobis_by_eigenvectors)
 TEST(mahalanobis_of_a_flat_cloud_stays_inside_it)
 {
     // The last column is the sum of the first two: rank D - 1.
-    const plumb_surprise_options opt = plumb_surprise_defaults();
+    plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.k = 50;
     const scorer_task task = plant(seen, asked, &opt);
     for (int i = 0; i < N; i++) seen[i * D + D - 1] = seen[i * D] + seen[i * D + 1];
     arena mem = {0};
@@ -101,6 +105,7 @@ TEST(mahalanobis_of_a_flat_cloud_stays_inside_it)
 TEST(paths_of_a_forest_of_equal_points_are_those_of_a_leaf)
 {
     plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.k = 50;
     const scorer_task task = plant(seen, asked, &opt);
     for (int i = 0; i < N * D; i++) seen[i] = 1.0;
     arena mem = {0};
@@ -116,7 +121,8 @@ TEST(paths_of_a_forest_of_equal_points_are_those_of_a_leaf)
 TEST(an_svm_keeps_its_own_conditions)
 {
     if (one_class_svm_load()) skip();
-    const plumb_surprise_options opt = plumb_surprise_defaults();
+    plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.k = 50;
     plant(seen, asked, &opt);
     const one_class_svm_settings settings = {.nu = 0.3, .tolerance = 1e-8};
     arena mem = {0};
@@ -159,6 +165,7 @@ static plumb_surprise_uniformity test_sphere(int dims, double lean, uint64_t see
         for (int j = 0; j < dims; j++) x[i * dims + j] /= sqrt(square);
     }
     plumb_surprise_options opt = plumb_surprise_defaults();
+    opt.k = 50;
     opt.k = 20;
     const scorer_task task = {.observed = x,
                               .observed_count = SEEN,

@@ -243,6 +243,19 @@ def test_threads_get_messages_of_their_own():
     assert len(messages) == 8 and all(str(shape[2]) in text for shape, text in messages)
 
 
+def test_score_files_of_other_benchmarks(tmp_path):
+    rows = ["clip,group,possible,concept,score"] + [f"{g}{c},{g},{c < 2},x,{g % 3 + (c >= 2)}" for g in range(8) for c in range(4)]
+    (tmp_path / "scores.csv").write_text("\n".join(rows))
+    scores = plumb.load_scores(tmp_path / "scores.csv")
+    assert scores["surprise"].shape == (8, 4) and list(scores["concept"]) == ["x"] * 8
+    assert plumb.surprise(**scores).scorers["plain"]["accuracy"] == 1
+    (tmp_path / "single.csv").write_text("clip,label,score\na,1,1\nb,0,2\nc,1,0\nd,0,3\n")
+    got = plumb.surprise_clips(**plumb.load_scores(tmp_path / "single.csv"), resamples=10)
+    assert got["auroc"] == 1 and got["possible"] == got["impossible"] == 2
+    with pytest.raises(plumb.FileError):
+        plumb.load_scores(tmp_path / "no.csv")
+
+
 # ---- states ----
 
 def test_a_forecast_of_states_is_the_programs(program):

@@ -264,6 +264,9 @@ TEST(records_from_strangers_are_refused_or_drawn_but_never_followed)
         "{\"scorers\": {}, \"concepts\": [{\"scorers\": {\"plain\": {\"accuracy\": 2}}}], "
         "\"uniformity\": {\"paper\": "
         "{\"histogram\": [\"x\"], \"range\": [1, 1]}}}",
+        "{\"scorers\": [{\"score\": [[1, 2, 3, 4, 5], 7, [null], \"x\"]}], \"likelihood_ratio\": "
+        "{\"calibration\": {\"said\": [1, \"x\"], \"found\": 3}}}",
+        "{\"scorers\": {\"plain\": {\"score\": {\"a\": [1, 2]}, \"auroc\": \"x\"}}}",
         "{\"r2\": 1e308, \"sym\": -1, \"latents_used\": [1e300, -5], \"order\": 1e9}",
         "{\"vpt\": 5, \"vpt_ci\": [9, 1], \"forward\": {\"vpt_frames\": [-4, 1e18]}, "
         "\"threshold\": -1}",

@@ -82,10 +82,11 @@ typedef struct frame_pair {
     const plumb_array *truth, *prediction;
     double white[2];
     int64_t frames, pixels, skip; // `skip` frames of the truth have no prediction
+    double divisor;               // of the sum over pixels
     double *out;
 } frame_pair;
 
-// Mean of (x - y)^2 over the pixels of one frame.
+// Sum or mean of (x - y)^2 over the pixels of one frame.
 static double frame_surprise(const frame_pair *pair, int64_t x_first, int64_t y_first)
 {
     // Integer pixels are divided by their white level, so that both arrays are in 0 to 1. Four
@@ -100,7 +101,7 @@ static double frame_surprise(const frame_pair *pair, int64_t x_first, int64_t y_
             sum[i % LANES] += off * off;
         }
     }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)pair->pixels;
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / pair->divisor;
 }
 
 // Surprise of every frame of one clip: `item` counts clips, (tuples, 4).
@@ -130,9 +131,9 @@ static plumb_status reject_nonfinite_pixels(const plumb_array *array, const char
     return bad ? array_reject_nonfinite(array, name, bad, first, "") : PLUMB_OK;
 }
 
-// frame (tuples, 4, frames): the mean squared error of each predicted frame.
+// frame (tuples, 4, frames): the squared error of each predicted frame.
 static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
-                                int threads)
+                                const plumb_surprise_options *opt)
 {
     static const char *expected = "(tuples, 4, frames, height, width, channels)";
     const plumb_array *truth = in->truth, *prediction = in->prediction;
@@ -156,6 +157,7 @@ static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_su
         .frames = prediction->shape[2],
         .skip = truth->shape[2] - prediction->shape[2],
         .pixels = truth->shape[3] * truth->shape[4] * truth->shape[5]};
+    pair.divisor = opt->error_unit == PLUMB_SURPRISE_UNIT_SUM ? 1.0 : (double)pair.pixels;
     // A model that needs a first frame cannot predict it; any other offset is ambiguous.
     if (pair.skip != 0 && pair.skip != 1)
         return fail(PLUMB_ESHAPE,
@@ -172,7 +174,7 @@ static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_su
     const int64_t count = truth->shape[0] * 4;
     pair.out = ARENA_ALLOC(mem, double, count *pair.frames);
     if (!pair.out) return PLUMB_EMEMORY;
-    st = parallel_for(count, threads, score_clip, &pair);
+    st = parallel_for(count, opt->threads, score_clip, &pair);
     if (st) return st;
     for (int64_t i = 0; i < count * pair.frames; i++)
         if (!isfinite(pair.out[i])) {
@@ -212,6 +214,25 @@ static const double *reduce_clips(arena *mem, const double *frame, int64_t count
     return out;
 }
 
+// The unit that an array `unit` names.
+static plumb_status read_unit(plumb_surprise_unit *out, const plumb_array *error_unit)
+{
+    const int64_t n = plumb_array_count(error_unit);
+    const char *text = error_unit->data;
+    const bool is_text = error_unit->dtype == PLUMB_UINT8 && error_unit->ndim == 1;
+    if (is_text && n == 3 && !memcmp(text, "sum", 3)) *out = PLUMB_SURPRISE_UNIT_SUM;
+    else if (is_text && n == 4 && !memcmp(text, "mean", 4)) *out = PLUMB_SURPRISE_UNIT_MEAN;
+    else return fail(PLUMB_EVALUE, "unit is not the text sum or mean, as u1");
+    return PLUMB_OK;
+}
+
+// How frames are reduced if the options leave it open.
+static plumb_surprise_frames choose_reduction(plumb_surprise_unit error_unit)
+{
+    return error_unit == PLUMB_SURPRISE_UNIT_SUM ? PLUMB_SURPRISE_FRAMES_SUM
+                                                 : PLUMB_SURPRISE_FRAMES_MEAN;
+}
+
 // Surprise comes from the caller, per clip or per frame, or from pixels. `maximum` exists only if
 // there are frames.
 static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
@@ -224,29 +245,33 @@ static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_
         const double *x = NULL;
         st = check_tuple_shape(surprise, "surprise", expected, 2, 3, 0);
         if (!st) st = read_finite(&x, mem, surprise, "surprise");
+        if (!st && in->error_unit) st = read_unit(&out->error_unit, in->error_unit);
         if (st) return st;
         out->tuples = surprise->shape[0];
         if (surprise->ndim == 2) {
             out->clip = x;
+            if (opt->frames == PLUMB_SURPRISE_FRAMES_AUTO)
+                out->joined = choose_reduction(out->error_unit);
             return PLUMB_OK;
         }
         out->frames = surprise->shape[2];
         out->frame = x;
     } else if (in->truth || in->prediction) {
-        st = read_frames(out, mem, in, opt->threads);
+        out->error_unit = opt->error_unit;
+        st = read_frames(out, mem, in, opt);
         if (st) return st;
     } else {
         return fail(PLUMB_ESHAPE, "neither surprise nor truth and prediction are given");
     }
-    out->clip = reduce_clips(mem, out->frame, out->tuples * 4, out->frames, opt->frames);
+    if (opt->frames == PLUMB_SURPRISE_FRAMES_AUTO) out->joined = choose_reduction(out->error_unit);
+    out->clip = reduce_clips(mem, out->frame, out->tuples * 4, out->frames, out->joined);
     out->maximum =
         reduce_clips(mem, out->frame, out->tuples * 4, out->frames, PLUMB_SURPRISE_FRAMES_MAX);
     return out->clip && out->maximum ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 // Surprise of the model that was trained on impossible clips, for the scorer naive.
-static plumb_status read_naive(surprise_arrays *out, arena *mem, const plumb_array *naive,
-                               const plumb_surprise_options *opt)
+static plumb_status read_naive(surprise_arrays *out, arena *mem, const plumb_array *naive)
 {
     const double *x = NULL;
     plumb_status st = check_tuple_shape(naive, "surprise_voe", "(tuples, 4) or (tuples, 4, frames)",
@@ -254,8 +279,60 @@ static plumb_status read_naive(surprise_arrays *out, arena *mem, const plumb_arr
     if (!st) st = read_finite(&x, mem, naive, "surprise_voe");
     if (st) return st;
     out->naive =
-        naive->ndim == 2 ? x : reduce_clips(mem, x, out->tuples * 4, naive->shape[2], opt->frames);
+        naive->ndim == 2 ? x : reduce_clips(mem, x, out->tuples * 4, naive->shape[2], out->joined);
     return out->naive ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+// ---- motion ----
+
+// Mean squared and mean absolute difference of neighbouring frames of one clip.
+static plumb_status measure_clip_motion(void *context, int64_t item, int worker)
+{
+    (void)worker;
+    const frame_pair *pair = context;
+    const int64_t frames = pair->frames, pixels = pair->pixels, first = item * frames * pixels;
+    double a[BLOCK], b[BLOCK], square = 0.0, absolute = 0.0;
+    for (int64_t start = 0; start < (frames - 1) * pixels; start += BLOCK) {
+        const int64_t left = (frames - 1) * pixels - start, n = left < BLOCK ? left : BLOCK;
+        plumb_array_to_double(a, pair->truth, first + start, n);
+        plumb_array_to_double(b, pair->truth, first + start + pixels, n);
+        for (int64_t i = 0; i < n; i++) {
+            const double off = (a[i] - b[i]) / pair->white[0];
+            square += off * off;
+            absolute += fabs(off);
+        }
+    }
+    const double count = (double)((frames - 1) * pixels);
+    pair->out[2 * item] = square / count;
+    pair->out[2 * item + 1] = absolute / count;
+    return PLUMB_OK;
+}
+
+// Motion that is given, or else that of the true frames.
+static plumb_status read_motion(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
+                                int threads)
+{
+    const plumb_array *motion = in->motion, *truth = in->truth;
+    if (motion) {
+        plumb_status st = check_tuple_shape(motion, "motion", "(tuples, 4) or (tuples, 4, numbers)",
+                                            2, 3, out->tuples);
+        if (!st) st = read_finite(&out->motion, mem, motion, "motion");
+        out->motion_numbers = motion->ndim > 2 ? motion->shape[2] : 1;
+        if (!st && out->motion_numbers > 8)
+            st = fail(PLUMB_ESHAPE, "motion has %lld numbers per clip; at most 8",
+                      (long long)out->motion_numbers);
+        return st;
+    }
+    if (!truth || in->surprise || truth->shape[2] < 2) return PLUMB_OK;
+    frame_pair pair = {.truth = truth,
+                       .white = {array_white_level(truth->dtype)},
+                       .frames = truth->shape[2],
+                       .pixels = truth->shape[3] * truth->shape[4] * truth->shape[5],
+                       .out = ARENA_ALLOC(mem, double, out->tuples * 8)};
+    if (!pair.out) return PLUMB_EMEMORY;
+    out->motion = pair.out;
+    out->motion_numbers = 2;
+    return parallel_for(4 * out->tuples, threads, measure_clip_motion, &pair);
 }
 
 // ---- features ----
@@ -386,9 +463,10 @@ static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_
 plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                  const plumb_surprise_options *opt)
 {
-    *out = (surprise_arrays){0};
+    *out = (surprise_arrays){.error_unit = PLUMB_SURPRISE_UNIT_GIVEN, .joined = opt->frames};
     plumb_status st = read_surprise(out, mem, in, opt);
-    if (!st && in->surprise_naive) st = read_naive(out, mem, in->surprise_naive, opt);
+    if (!st && in->surprise_naive) st = read_naive(out, mem, in->surprise_naive);
+    if (!st) st = read_motion(out, mem, in, opt->threads);
     if (!st) st = read_features(out, mem, in, opt);
     if (!st && in->concepts) st = read_concepts(out, mem, in->concepts);
     return st;

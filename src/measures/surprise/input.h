@@ -11,7 +11,7 @@ typedef struct surprise_arrays {
     int64_t tuples;
     int64_t frames;         ///< 0: `frame` is NULL
     const double *frame;    ///< (tuples, 4, frames)
-    const double *clip;     ///< (tuples, 4), frames taken together as the options say
+    const double *clip;     ///< (tuples, 4), frames taken together as `joined` says
     const double *maximum;  ///< (tuples, 4): the greatest frame, or NULL
     const double *naive;    ///< (tuples, 4), of the model of impossible clips, or NULL
     int64_t dims;           ///< 0: no features
@@ -22,6 +22,10 @@ typedef struct surprise_arrays {
     int64_t concepts;      ///< 0: none given
     const char **concept_name;
     const int64_t *concept_of; ///< (tuples)
+    const double *motion;      ///< (tuples, 4, motion_numbers), or NULL
+    int64_t motion_numbers;
+    plumb_surprise_unit error_unit;
+    plumb_surprise_frames joined; ///< mean if there are no frames
 } surprise_arrays;
 
 /// Everything lives in `mem`.

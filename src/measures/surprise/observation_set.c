@@ -230,12 +230,18 @@ static plumb_status split_tuples(observation_sets *sets, arena *mem, const surpr
     for (int64_t i = 0; i < concepts && !st; i++)
         st = draw_tuples(drawn, &count[i], mem, arrays, i, opt);
     if (st) return st;
+    int64_t *kept = ARENA_ALLOC(mem, int64_t, n);
+    if (!kept) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) {
-        if (drawn[i]) continue;
+        if (drawn[i]) {
+            kept[sets->drawn++] = i;
+            continue;
+        }
         concept[sets->tested] = concept_of(arrays, i);
         of[sets->tested] = 2 * count[concept[sets->tested]];
         tuple[sets->tested++] = i;
     }
+    sets->drawn_tuple = kept;
     sets->tested_tuple = tuple;
     sets->observed_of = of;
     sets->concept_of = arrays->concepts ? concept : NULL;

@@ -25,6 +25,8 @@ typedef struct observation_sets {
     const int64_t *concept_of;    ///< (tested), or NULL
     const int64_t *observed_of;   ///< (tested): the size of its observation set
     bool split;
+    const int64_t *drawn_tuple; ///< (drawn): the tuples of the sets, if split
+    int64_t drawn;
     int64_t observed; ///< rows over all sets
     int64_t equal;    ///< rows that repeat another of their set
 } observation_sets;

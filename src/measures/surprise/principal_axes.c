@@ -10,7 +10,7 @@
 #include "math/vector.h"
 #include "measures/surprise/scorers.h"
 
-enum { TILE = 16, BATCH = 64 };
+enum { TILE = 16, BATCH = 64, FAR_PER_DIMENSION = 1000000 };
 
 typedef struct projection {
     const pca_axes *basis;
@@ -149,6 +149,13 @@ plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
         st = principal_axes_project(r, mem, &basis, task->queries, task->query_count,
                                     &(axis_range){0, rank, basis.triangular ? NULL : weight},
                                     task->opt->threads);
+    // A few clips hardly extend in some directions, so that any other clip is far away in them.
+    double farthest = 0.0;
+    for (int64_t i = 0; !st && i < task->query_count; i++) farthest = fmax(farthest, r[i]);
+    if (farthest > FAR_PER_DIMENSION * (double)task->dims)
+        status_log("Mahalanobis distances reach %.2g: %lld observed clips are too few for the "
+                   "covariance of %lld dimensions, and the scorer says little",
+                   farthest, (long long)task->observed_count, (long long)task->dims);
     arena_rewind(mem, mark);
     return st;
 }

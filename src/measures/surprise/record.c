@@ -63,6 +63,39 @@ static void put_metrics(plumb_record *record, const plumb_surprise_metrics *metr
     plumb_record_end(record);
 }
 
+// Decisions about single clips; null if nothing is known to choose a threshold from.
+static void put_decision(plumb_record *record, const char *key,
+                         const plumb_surprise_decision *decision)
+{
+    if (!decision->measured) {
+        plumb_record_set_null(record, key);
+        return;
+    }
+    plumb_record_begin_object(record, key);
+    plumb_record_set_double(record, "threshold", decision->threshold);
+    plumb_record_set_double(record, "accuracy", decision->accuracy);
+    plumb_record_set_double(record, "type1", decision->type1);
+    plumb_record_set_double(record, "type2", decision->type2);
+    plumb_record_set_double(record, "power", decision->power);
+    plumb_record_end(record);
+}
+
+// Decisions with motion held fixed; null without motion.
+static void put_motion(plumb_record *record, const plumb_surprise_motion *motion)
+{
+    if (!motion->measured) {
+        plumb_record_set_null(record, "motion");
+        return;
+    }
+    plumb_record_begin_object(record, "motion");
+    plumb_record_set_int(record, "matched", motion->matched);
+    plumb_record_set_double(record, "matched_accuracy", motion->matched_accuracy);
+    plumb_record_set_interval(record, "matched_wilson", motion->matched_wilson);
+    plumb_record_set_double(record, "adjusted_accuracy", motion->adjusted_accuracy);
+    plumb_record_set_double(record, "alone_accuracy", motion->alone_accuracy);
+    plumb_record_end(record);
+}
+
 // One scorer: its metrics, the scores (tested, 4), and the metrics of the maximum over frames.
 static void put_scorer(plumb_record *record, const plumb_surprise *result,
                        const plumb_surprise_score *score)
@@ -70,6 +103,9 @@ static void put_scorer(plumb_record *record, const plumb_surprise *result,
     plumb_record_begin_object(record, plumb_scorer_name(score->scorer));
     put_metrics(record, &score->all);
     plumb_record_set_double(record, "gamma", score->gamma);
+    put_decision(record, "clips", &score->decision);
+    put_decision(record, "level", &score->level);
+    put_motion(record, &score->motion);
     plumb_record_set_double(record, "seconds", score->seconds);
     plumb_record_begin_array(record, "score");
     for (int64_t i = 0; i < result->tested; i++)
@@ -137,7 +173,7 @@ static void put_uniformity(plumb_record *record, const plumb_surprise *result)
     plumb_record_end(record);
 }
 
-// The likelihood ratio test; null without normalised features of two dimensions or more.
+// The likelihood ratio test; null without features.
 static void put_ratio(plumb_record *record, const plumb_surprise_ratio *ratio)
 {
     if (!ratio->measured) {
@@ -152,6 +188,18 @@ static void put_ratio(plumb_record *record, const plumb_surprise_ratio *ratio)
     plumb_record_set_double(record, "auroc", ratio->auroc);
     plumb_record_set_double(record, "best_log_threshold", ratio->best_log_threshold);
     plumb_record_set_double(record, "best_accuracy", ratio->best_accuracy);
+    plumb_record_set_doubles(record, "posterior_mean", ratio->posterior_mean, 2);
+    plumb_record_set_double(record, "brier", ratio->brier);
+    plumb_record_set_double(record, "calibration_error", ratio->calibration_error);
+    plumb_record_begin_object(record, "calibration");
+    plumb_record_set_doubles(record, "said", ratio->calibration_said, PLUMB_SURPRISE_BINS);
+    plumb_record_set_doubles(record, "found", ratio->calibration_found, PLUMB_SURPRISE_BINS);
+    plumb_record_set_ints(record, "clips", ratio->calibration_clips, PLUMB_SURPRISE_BINS);
+    plumb_record_end(record);
+    plumb_record_set_doubles(record, "temperature", ratio->temperature, ratio->concepts);
+    plumb_record_set_doubles(record, "weight", ratio->weight, ratio->concepts);
+    plumb_record_set_doubles(record, "dimension", ratio->dimension, ratio->sets);
+    plumb_record_set_bool(record, "frame_variances", ratio->frame_variances);
     plumb_record_end(record);
 }
 
@@ -230,17 +278,24 @@ void plumb_surprise_record(plumb_record *record, const plumb_surprise *result,
     plumb_record_set_int(record, "zero_features", result->zero_features);
     plumb_record_set_int(record, "equal_observations", result->equal_observations);
     // Options.
-    plumb_record_set_int(record, "k", opt->k);
+    plumb_record_set_int(record, "k", result->k);
+    plumb_record_set_int(record, "least_observed", result->least_observed);
     plumb_record_set_double(record, "gamma", opt->gamma);
     plumb_record_set_bool(record, "normalised", opt->normalise);
+    plumb_record_set_string(record, "unit",
+                            result->error_unit == PLUMB_SURPRISE_UNIT_SUM    ? "sum"
+                            : result->error_unit == PLUMB_SURPRISE_UNIT_MEAN ? "mean"
+                                                                             : "given");
     plumb_record_set_string(record, "frames_joined_by",
-                            opt->frames == PLUMB_SURPRISE_FRAMES_MAX   ? "max"
-                            : opt->frames == PLUMB_SURPRISE_FRAMES_SUM ? "sum"
-                                                                       : "mean");
+                            result->joined == PLUMB_SURPRISE_FRAMES_MAX   ? "max"
+                            : result->joined == PLUMB_SURPRISE_FRAMES_SUM ? "sum"
+                                                                          : "mean");
     plumb_record_set_string(record, "pca", opt->pca == PLUMB_SURPRISE_PCA_SHYU ? "shyu" : "recon");
     plumb_record_set_double(record, "share", opt->share);
     plumb_record_set_double(record, "temperature", opt->temperature);
     plumb_record_set_double(record, "prior", opt->prior);
+    plumb_record_set_double(record, "type1", opt->type1);
+    plumb_record_set_bool(record, "gamma_auto", opt->gamma_auto);
     plumb_record_set_int(record, "resamples", opt->resamples);
     plumb_record_set_int(record, "seed", (int64_t)opt->seed);
     // What is needed to repeat the measurement.
@@ -278,6 +333,9 @@ void plumb_surprise_item_record(plumb_record *record, const plumb_surprise *resu
         plumb_record_set_doubles(record, "log_likelihood_ratio",
                                  result->ratio.log_ratio + 4 * tested, 4);
     else plumb_record_set_null(record, "log_likelihood_ratio");
+    if (result->ratio.measured)
+        plumb_record_set_doubles(record, "posterior", result->ratio.posterior + 4 * tested, 4);
+    else plumb_record_set_null(record, "posterior");
     if (!result->frames) {
         plumb_record_set_null(record, "frame_surprise");
         return;

@@ -15,9 +15,12 @@
 #include "base/result.h"
 #include "base/status.h"
 #include "math/rng.h"
-#include "math/special.h"
+#include "measures/surprise/decisions.h"
 #include "measures/surprise/input.h"
 #include "measures/surprise/isolation_forest.h"
+#include "measures/surprise/known_tuples.h"
+#include "measures/surprise/likelihood_ratio.h"
+#include "measures/surprise/motion_control.h"
 #include "measures/surprise/observation_set.h"
 #include "measures/surprise/one_class_svm.h"
 #include "measures/surprise/options.h"
@@ -61,17 +64,44 @@ static const char *find_missing_array(plumb_scorer scorer, const surprise_arrays
     return arrays->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
-// A scorer that the caller asked for must work. Without a choice, scorers whose arrays are missing
-// are left out and `why` says so. knn-log runs only on request.
-static plumb_status choose_scorers(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
-                                   const surprise_arrays *arrays, const plumb_surprise_options *opt)
+// A concept of one tuple cannot be split into observed and tested ones.
+static const char *find_undivided_concept(arena *mem, const surprise_arrays *arrays)
+{
+    const int64_t concepts = arrays->concepts ? arrays->concepts : 1;
+    for (int64_t c = 0; c < concepts && !arrays->observed; c++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < arrays->tuples; i++)
+            count += !arrays->concept_of || arrays->concept_of[i] == c;
+        if (count >= 2) continue;
+        char text[160];
+        snprintf(text, sizeof text, "needs observation, or two tuples of each concept%s%.80s",
+                 arrays->concepts ? ": there is one of " : "",
+                 arrays->concepts ? arrays->concept_name[c] : "");
+        return arena_strdup(mem, text);
+    }
+    return NULL;
+}
+
+static bool has_choice(const plumb_surprise_options *opt)
 {
     bool any = false;
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) any = any || opt->scorers[i];
+    return any;
+}
+
+// A scorer that the caller asked for must work. Without a choice, scorers whose arrays are missing
+// are left out and `why` says so. knn-log runs only on request.
+static plumb_status choose_scorers(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out, arena *mem,
+                                   const surprise_arrays *arrays, const plumb_surprise_options *opt)
+{
+    const bool any = has_choice(opt);
+    const char *undivided = find_undivided_concept(mem, arrays);
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
         const plumb_scorer scorer = (plumb_scorer)i;
         out->scorers[i].scorer = scorer;
         const char *why = find_missing_array(scorer, arrays);
+        // On request the split itself fails, with a message of its own.
+        if (!why && !any && i >= PLUMB_SCORER_KNN) why = undivided;
         wanted[i] = any ? opt->scorers[i] : i != PLUMB_SCORER_KNN_LOG;
         if (!wanted[i]) continue;
         if (why && any)
@@ -98,6 +128,9 @@ typedef struct surprise_work {
     double *r[PLUMB_SCORER_COUNT];        // (tested, 4)
     double *sample_r[PLUMB_SCORER_COUNT]; // r of the sample of observed clips
     bool scales_gamma;                    // some gamma is scaled by them
+    known_tuples known;
+    double *known_s;                     // (known, 4): surprise
+    double *known_r[PLUMB_SCORER_COUNT]; // (known, 4); NULL: not known
 } surprise_work;
 
 // One scorer by one observation set: r of the tested clips it has, then of the sample.
@@ -184,16 +217,20 @@ static plumb_status compute_log_distances(surprise_work *work)
     return PLUMB_OK;
 }
 
-// gamma: as given, or gamma std(r_knn) / std(r) over the sample of observed clips.
-static double choose_gamma(const surprise_work *work, plumb_scorer scorer)
+// gamma for the tuples of one fold: as given, or the best for known tuples, or gamma std(r_knn) /
+// std(r) over the sample of observed clips.
+static double choose_gamma(const surprise_work *work, plumb_scorer scorer, int64_t fold)
 {
     const plumb_surprise_options *opt = work->opt;
     if (!isnan(opt->gammas[scorer])) return opt->gammas[scorer];
+    if (opt->gamma_auto && work->known_r[scorer])
+        return decisions_choose_gamma(&work->known, work->known_s, work->known_r[scorer], fold);
     switch (scorer) {
     case PLUMB_SCORER_PLAIN: return 0.0;
     case PLUMB_SCORER_NAIVE: return 1.0;
     case PLUMB_SCORER_KNN:
     case PLUMB_SCORER_KNN_LOG: return opt->gamma;
+    case PLUMB_SCORER_LR: return (double)NAN; // it has none
     default: break;
     }
     // The same scale for every scorer: gamma r has the deviation that gamma r_knn has.
@@ -204,6 +241,70 @@ static double choose_gamma(const surprise_work *work, plumb_scorer scorer)
 
 // ---- scores ----
 
+// score and most (tested, 4): the surprise of clips and of their greatest frame, minus gamma r.
+static plumb_status subtract_distances(surprise_work *work, plumb_scorer scorer, double *score,
+                                       double *most)
+{
+    plumb_surprise *out = work->out;
+    plumb_surprise_score *to = &out->scorers[scorer];
+    double gamma[KNOWN_TUPLES_FOLDS] = {0};
+    const int64_t folds = work->known.count ? work->known.folds : 1;
+    for (int64_t f = 0; f < folds; f++) {
+        gamma[f] = choose_gamma(work, scorer, f);
+        to->gamma += gamma[f] / (double)folds;
+    }
+    for (int64_t i = 0; i < 4 * out->tested; i++) {
+        const int64_t from = 4 * out->tested_tuple[i / 4] + i % 4;
+        const int64_t fold = work->known.count ? work->known.judged_fold[i / 4] : 0;
+        const double off = to->distance ? gamma[fold] * to->distance[i] : 0.0;
+        score[i] = work->clips->clip[from] - off;
+        if (work->clips->maximum) most[i] = work->clips->maximum[from] - off;
+        if (!isfinite(score[i]))
+            return fail(PLUMB_ENUMERIC,
+                        "the score of tuple %lld, clip %lld by %s is NaN or infinity",
+                        (long long)(from / 4), (long long)(from % 4), plumb_scorer_name(scorer));
+    }
+    return PLUMB_OK;
+}
+
+// Thresholds for single clips from the scores of known ones, if their r is known.
+static plumb_status decide_clips(surprise_work *work, plumb_scorer scorer, const double *score)
+{
+    const known_tuples *known = &work->known;
+    plumb_surprise_score *to = &work->out->scorers[scorer];
+    if (!known->count) return PLUMB_OK;
+    const double *known_score = scorer == PLUMB_SCORER_LR ? work->known_r[PLUMB_SCORER_LR] : NULL;
+    if (!known->split) known_score = score; // each by the others
+    if (!known_score) {
+        double *made = ARENA_ALLOC(work->mem, double, 4 * known->count);
+        if (!made) return PLUMB_EMEMORY;
+        if (to->distance && !work->known_r[scorer]) return PLUMB_OK;
+        for (int64_t i = 0; i < 4 * known->count; i++)
+            made[i] =
+                work->known_s[i] - (to->distance ? to->gamma * work->known_r[scorer][i] : 0.0);
+        known_score = made;
+    }
+    return decisions_measure(to, work->mem, known, known_score, score, work->out->tested,
+                             work->opt);
+}
+
+// The same decisions with motion held fixed.
+static plumb_status control_motion(surprise_work *work, plumb_scorer scorer, const double *score)
+{
+    const surprise_arrays *clips = work->clips;
+    const int64_t n = work->out->tested, row = 4 * clips->motion_numbers;
+    if (!clips->motion) return PLUMB_OK;
+    double *motion = ARENA_ALLOC(work->mem, double, n *row);
+    if (!motion) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++)
+        memcpy(motion + i * row, clips->motion + work->out->tested_tuple[i] * row,
+               (size_t)row * sizeof *motion);
+    return motion_control_measure(
+        &work->out->scorers[scorer].motion, work->mem,
+        &(motion_control_task){
+            .score = score, .motion = motion, .tuples = n, .numbers = clips->motion_numbers});
+}
+
 // Scores of the tested tuples by one scorer, and their metrics.
 static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
 {
@@ -213,18 +314,17 @@ static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
     double *score = ARENA_ALLOC(work->mem, double, 4 * n),
            *most = ARENA_ALLOC(work->mem, double, 4 * n);
     if (!score || !most) return PLUMB_EMEMORY;
-    to->gamma = choose_gamma(work, scorer);
+    plumb_status st = PLUMB_OK;
     to->distance = work->r[scorer];
-    for (int64_t i = 0; i < 4 * n; i++) {
-        const int64_t from = 4 * out->tested_tuple[i / 4] + i % 4;
-        const double off = to->distance ? to->gamma * to->distance[i] : 0.0;
-        score[i] = work->clips->clip[from] - off;
-        if (work->clips->maximum) most[i] = work->clips->maximum[from] - off;
-        if (!isfinite(score[i]))
-            return fail(PLUMB_ENUMERIC,
-                        "the score of tuple %lld, clip %lld by %s is NaN or infinity",
-                        (long long)(from / 4), (long long)(from % 4), plumb_scorer_name(scorer));
+    if (scorer == PLUMB_SCORER_LR) {
+        memcpy(score, out->ratio.log_ratio, (size_t)(4 * n) * sizeof *score);
+        to->gamma = (double)NAN;
+    } else {
+        st = subtract_distances(work, scorer, score, most);
     }
+    if (!st) st = decide_clips(work, scorer, score);
+    if (!st) st = control_motion(work, scorer, score);
+    if (st) return st;
     // Metrics over all tuples, the bootstrap within concepts.
     to->score = score;
     to->measured = true;
@@ -234,8 +334,8 @@ static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
                                      .type1 = work->opt->type1,
                                      .resamples = work->opt->resamples,
                                      .seed = work->opt->seed};
-    plumb_status st = tuple_metrics_compute(&to->all, work->mem, score, &plan);
-    to->has_maximum = work->clips->maximum;
+    st = tuple_metrics_compute(&to->all, work->mem, score, &plan);
+    to->has_maximum = work->clips->maximum && scorer != PLUMB_SCORER_LR;
     if (!st && to->has_maximum) st = tuple_metrics_compute(&to->maximum, work->mem, most, &plan);
     if (st || !out->concept_count) return st;
 
@@ -258,48 +358,80 @@ static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
     return st;
 }
 
-// log of the volume of the unit ball in m dimensions.
-static double log_ball_volume(double m)
+// ---- known tuples ----
+
+// r of the known tuples by one scorer. What cannot be computed stays unknown: decisions by this
+// scorer are then left out.
+static plumb_status measure_known(surprise_work *work, plumb_scorer scorer)
 {
-    return 0.5 * m * log(3.141592653589793238462643383279503) - special_log_gamma(0.5 * m + 1.0);
+    const known_tuples *known = &work->known;
+    if (!known->split) {
+        work->known_r[scorer] = work->r[scorer];
+        return PLUMB_OK;
+    }
+    double *r = ARENA_ALLOC(work->mem, double, 4 * known->count);
+    if (!r) return PLUMB_EMEMORY;
+    plumb_status st = PLUMB_OK;
+    bool found = true;
+    if (scorer == PLUMB_SCORER_NAIVE) {
+        for (int64_t i = 0; i < 4 * known->count; i++)
+            r[i] = work->clips->naive[4 * known->tuple[i / 4] + i % 4];
+    } else if (scorer == PLUMB_SCORER_KNN_LOG) {
+        const double *near = work->known_r[PLUMB_SCORER_KNN];
+        found = near;
+        for (int64_t i = 0; near && i < 4 * known->count; i++) {
+            found = found && near[i] > 0.0;
+            r[i] = (double)(work->clips->dims - 1) * log(near[i]);
+        }
+    } else {
+        st = known_tuples_distances(r, work->mem, known, work->clips, work->opt, scorer);
+        found = !st;
+        if (st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED) st = PLUMB_OK;
+    }
+    work->known_r[scorer] = found ? r : NULL;
+    return st;
 }
 
-// log p(impossible) by the k-th neighbour, p = k / (c N r^(d-1)), and -log p(possible) = s / T.
-static plumb_status measure_ratio(surprise_work *work)
+// Surprise and r of the tuples that gammas, thresholds and the likelihood ratio are fitted on.
+static plumb_status read_known(surprise_work *work, bool needs_knn,
+                               const bool wanted[PLUMB_SCORER_COUNT])
 {
-    plumb_surprise *out = work->out;
-    plumb_surprise_ratio *to = &out->ratio;
-    const double *r = work->r[PLUMB_SCORER_KNN];
-    if (work->clips->dims < 2 || !work->opt->normalise) return PLUMB_OK;
-    const int64_t n = out->tested;
-    const double m = (double)(work->clips->dims - 1), ball = log_ball_volume(m);
-    double *ratio = ARENA_ALLOC(work->mem, double, 4 * n);
-    if (!ratio) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < 4 * n; i++) {
-        const double observed = (double)work->set.observed_of[i / 4];
-        // A clip that was observed k times has an infinite density; cut it.
-        const double near = log(fmax(r[i], 1e-300));
-        ratio[i] = log((double)work->opt->k) - ball - log(observed) - m * near +
-                   work->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / work->opt->temperature;
-        if (!isfinite(ratio[i])) return PLUMB_OK; // not measured
-    }
-    // Impossible if the ratio reaches (1 - prior) / prior, the threshold of Bayes' rule.
-    *to = (plumb_surprise_ratio){.measured = true,
-                                 .log_threshold = log((1.0 - work->opt->prior) / work->opt->prior),
-                                 .log_ratio = ratio};
-    // Type 1: impossible clips (2, 3) below the threshold; type 2: possible clips (0, 1) above it.
-    int64_t low = 0, high = 0;
-    for (int64_t i = 0; i < 4 * n; i++) {
-        low += i % 4 >= 2 && ratio[i] < to->log_threshold;
-        high += i % 4 < 2 && ratio[i] >= to->log_threshold;
-    }
-    to->type1 = (double)low / (2.0 * (double)n);
-    to->type2 = (double)high / (2.0 * (double)n);
-    to->accuracy = 1.0 - 0.5 * (to->type1 + to->type2);
-    plumb_status st = tuple_metrics_auroc(&to->auroc, work->mem, ratio, n);
-    if (!st)
-        st = tuple_metrics_best(&to->best_log_threshold, &to->best_accuracy, work->mem, ratio, n);
+    plumb_status st = known_tuples_make(&work->known, work->mem, &work->set, work->clips);
+    const known_tuples *known = &work->known;
+    if (st || !known->count) return st;
+    work->known_s = ARENA_ALLOC(work->mem, double, 4 * known->count);
+    if (!work->known_s) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < 4 * known->count; i++)
+        work->known_s[i] = work->clips->clip[4 * known->tuple[i / 4] + i % 4];
+    for (int i = PLUMB_SCORER_NAIVE; i < PLUMB_SCORER_LR && !st; i++)
+        if (wanted[i] || (i == PLUMB_SCORER_KNN && needs_knn))
+            st = measure_known(work, (plumb_scorer)i);
     return st;
+}
+
+// The likelihood ratio. A scorer lr that nobody asked for is left out if it cannot be fitted.
+static plumb_status measure_ratio(surprise_work *work, bool *wants_lr)
+{
+    const known_tuples *known = &work->known;
+    if (!known->count || !work->known_r[PLUMB_SCORER_KNN]) {
+        const char *why = "needs two tuples of each concept that are not judged";
+        if (*wants_lr && has_choice(work->opt)) return fail(PLUMB_EVALUE, "the scorer lr %s", why);
+        if (*wants_lr) work->out->scorers[PLUMB_SCORER_LR].why = why;
+        *wants_lr = false;
+        return PLUMB_OK;
+    }
+    double *score = ARENA_ALLOC(work->mem, double, 4 * known->count);
+    if (!score) return PLUMB_EMEMORY;
+    work->known_r[PLUMB_SCORER_LR] = score;
+    return likelihood_ratio_measure(&work->out->ratio, score, work->mem,
+                                    &(likelihood_ratio_task){
+                                        .arrays = work->clips,
+                                        .sets = &work->set,
+                                        .known = known,
+                                        .opt = work->opt,
+                                        .known_r = work->known_r[PLUMB_SCORER_KNN],
+                                        .judged_r = work->r[PLUMB_SCORER_KNN],
+                                    });
 }
 
 // Tests whether r_k looks like that of points spread evenly on the sphere.
@@ -341,22 +473,48 @@ static plumb_status compare_scorers(surprise_work *work)
 // ---- all of it ----
 
 // r of all dense scorers. knn is also needed by knn-log and as the scale of the other gammas.
-static plumb_status measure_distances(surprise_work *work, const bool wanted[PLUMB_SCORER_COUNT])
+static plumb_status measure_distances(surprise_work *work, bool wanted[PLUMB_SCORER_COUNT])
 {
     for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
         work->scales_gamma = work->scales_gamma || (wanted[i] && isnan(work->opt->gammas[i]));
     bool needed[PLUMB_SCORER_COUNT];
     memcpy(needed, wanted, sizeof needed);
-    needed[PLUMB_SCORER_KNN] =
-        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || work->scales_gamma;
+    needed[PLUMB_SCORER_KNN] = wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] ||
+                               wanted[PLUMB_SCORER_LR] || work->scales_gamma;
     plumb_status st = PLUMB_OK;
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++) {
         if (!needed[i] || !scorer_find((plumb_scorer)i)) continue;
         st = measure_distance(work, (plumb_scorer)i);
+        // A scorer that nobody asked for by name does not end the whole measurement. Without knn
+        // the others have no scale.
+        if (st && st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED && i != PLUMB_SCORER_KNN &&
+            !has_choice(work->opt)) {
+            work->out->scorers[i].why = arena_strdup(work->mem, plumb_last_error());
+            st = work->out->scorers[i].why ? PLUMB_OK : PLUMB_EMEMORY;
+            wanted[i] = false;
+            work->r[i] = NULL;
+        }
         status_progress(0.9 * (i + 1) / PLUMB_SCORER_COUNT);
     }
     if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = compute_log_distances(work);
     return st;
+}
+
+// k of the options, or the share of the observation set that [Lin23] has: 50 of 2000.
+static plumb_status choose_k(plumb_surprise *out, plumb_surprise_options *opt,
+                             const observation_sets *sets)
+{
+    int64_t least = INT64_MAX;
+    for (int64_t i = 0; i < sets->sets; i++)
+        if (sets->set[i].observed_count < least) least = sets->set[i].observed_count;
+    if (!opt->k) opt->k = (int64_t)floor(0.025 * (double)least + 0.5);
+    if (opt->k < 1) opt->k = 1;
+    if (opt->k > least)
+        return fail(PLUMB_EVALUE, "k is %lld; with %lld observed clips it can be 1 to %lld",
+                    (long long)opt->k, (long long)least, (long long)least);
+    out->k = opt->k;
+    out->least_observed = least;
+    return PLUMB_OK;
 }
 
 static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
@@ -368,7 +526,7 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     if (!arrays || !work) return PLUMB_EMEMORY;
     bool wanted[PLUMB_SCORER_COUNT];
     plumb_status st = surprise_input_read(arrays, mem, in, opt);
-    if (!st) st = choose_scorers(wanted, out, arrays, opt);
+    if (!st) st = choose_scorers(wanted, out, mem, arrays, opt);
     if (st) return st;
     // Dense scorers compare features with observed clips; plain and naive need no observation set.
     bool dense = false;
@@ -377,6 +535,8 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     out->tuples = arrays->tuples;
     out->dims = arrays->dims;
     out->frames = arrays->frames;
+    out->error_unit = arrays->error_unit;
+    out->joined = arrays->joined;
     out->concept_count = arrays->concepts;
     out->concept_names = arrays->concept_name;
     out->zero_features = dense ? arrays->zero_features : 0;
@@ -387,6 +547,10 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     out->concept_of = work->set.concept_of;
     out->split = work->set.split;
     out->observed = work->set.observed;
+    plumb_surprise_options resolved = *opt;
+    if (dense) st = choose_k(out, &resolved, &work->set);
+    if (st) return st;
+    work->opt = &resolved;
     out->equal_observations = work->set.equal;
     work->tested = work->set.tested_feature;
     // Surprise per frame of the tested tuples, for reports.
@@ -406,16 +570,19 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
             r[i] = arrays->naive[4 * out->tested_tuple[i / 4] + i % 4];
     }
     if (dense) st = measure_distances(work, wanted);
+    const bool has_ratio = wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_LR];
+    if (!st) st = read_known(work, has_ratio, wanted);
+    if (!st && has_ratio) st = measure_ratio(work, &wanted[PLUMB_SCORER_LR]);
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++)
         if (wanted[i]) st = score_tuples(work, (plumb_scorer)i);
-    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(work);
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(work);
     if (!st) st = compare_scorers(work);
     // The hash of all inputs identifies the data of a result.
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
-                                        in->observation, in->surprise_naive, in->concepts},
-                7);
+                                        in->observation, in->surprise_naive, in->concepts,
+                                        in->error_unit, in->motion},
+                9);
     return st;
 }
 

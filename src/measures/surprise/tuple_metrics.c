@@ -345,7 +345,7 @@ static plumb_status compute_intervals(plumb_surprise_metrics *metrics, arena *me
 }
 
 // [Wilson27], z at 97.5 %.
-static plumb_interval wilson_interval(int64_t right, int64_t count)
+plumb_interval tuple_metrics_wilson(int64_t right, int64_t count)
 {
     const double z = 1.959963984540054, n = (double)count, p = (double)right / n;
     const double centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
@@ -394,7 +394,7 @@ static plumb_status compute_metrics(plumb_surprise_metrics *metrics, arena *mem,
                                         .auprc_possible = compute_auprc(t.clips, n, false)};
     compare_inside_tuples(metrics, score, n);
     apply_thresholds(metrics, t.clips, plan);
-    metrics->accuracy_wilson = wilson_interval(metrics->correct, n);
+    metrics->accuracy_wilson = tuple_metrics_wilson(metrics->correct, n);
     metrics->chance_p = special_coin_tail(metrics->correct, n);
     t_test(metrics, t.relative, n);
     plumb_status st = permutation_test(&metrics->permutation_p, mem, score, n);

@@ -35,6 +35,9 @@ plumb_status tuple_metrics_auroc(double *out, arena *mem, const double *score, i
 plumb_status tuple_metrics_best(double *threshold, double *accuracy, arena *mem,
                                 const double *score, int64_t count);
 
+/// The 95 % interval of [Wilson27].
+plumb_interval tuple_metrics_wilson(int64_t right, int64_t count);
+
 /// McNemar's exact test, two-sided.
 plumb_surprise_comparison tuple_metrics_compare(const double *first, const double *second,
                                                 int64_t count);
