@@ -33,7 +33,8 @@ typedef struct learn_job {
     arena local;  // what does not
     int64_t size; // values of a frame
     float *background;
-    int32_t *counts; // (size, 256)
+    int32_t *counts;                  // (size, 256)
+    int colour_frames, sprite_frames; // fewer if there are fewer
 } learn_job;
 
 static const uint8_t *draw_frame(const learn_job *job, rng *random)
@@ -131,7 +132,7 @@ static double find_high_contrast(const learn_job *job)
     double f[SPRITES_CHANNELS];
     const int64_t pixels = job->seen->scene.height * job->seen->scene.width;
     rng random = rng_at(job->options->seed, colour_stream);
-    for (int n = 0; n < COLOUR_FRAMES; n++) {
+    for (int n = 0; n < job->colour_frames; n++) {
         const uint8_t *frame = draw_frame(job, &random);
         for (int64_t k = 0; k < pixels; k++, total++)
             bins[(int)(find_difference(f, job, frame, k) * (BINS / 2 - 1))]++;
@@ -151,7 +152,7 @@ static plumb_status draw_pixels(pixel_set *out, learn_job *job, double least)
     rng random = rng_at(job->options->seed, colour_stream), places = random;
     places.stream++;
     int64_t seen = 0;
-    for (int n = 0; n < COLOUR_FRAMES; n++) {
+    for (int n = 0; n < job->colour_frames; n++) {
         const uint8_t *frame = draw_frame(job, &random);
         for (int64_t k = 0; k < pixels; k++) {
             double f[SPRITES_CHANNELS] = {0};
@@ -332,14 +333,14 @@ static plumb_status start_fit(fit_frames *fit, learn_job *job)
     plumb_status st = sprites_alloc(&fit->scratch, &job->local, &seen->scene);
     if (st || !fit->xy || !fit->picture || !masses) return PLUMB_EMEMORY;
     rng random = rng_at(job->options->seed, sprite_stream);
-    for (int n = 0; n < SPRITE_FRAMES; n++) {
+    for (int n = 0; n < job->sprite_frames; n++) {
         fit->frame[n] = draw_frame(job, &random);
         perception_find_colours(fit->xy + n * 2 * K, mass, seen, NULL, K, fit->frame[n]);
         for (int k = 0; k < K; k++) masses[k * SPRITE_FRAMES + n] = mass[k];
     }
     for (int k = 0; k < K; k++)
         perception_start_look(&seen->scene.sprites[k], seen, k,
-                              stats_median(masses + k * SPRITE_FRAMES, SPRITE_FRAMES));
+                              stats_median(masses + k * SPRITE_FRAMES, job->sprite_frames));
     return PLUMB_OK;
 }
 
@@ -350,14 +351,14 @@ static void run_round(fit_frames *fit, const learn_job *job)
     const int K = scene->count;
     double sorted[SPRITE_FRAMES];
     sprite_sums total[SPRITES_MAX] = {0}, sums[SPRITES_MAX];
-    for (int n = 0; n < SPRITE_FRAMES; n++) {
+    for (int n = 0; n < job->sprite_frames; n++) {
         double *xy = fit->xy + n * 2 * K;
         perception_refine(xy, scene, fit->frame[n], job->seen->periodic, 2, &fit->scratch);
         fit->error[n] = sprites_error(scene, xy, fit->frame[n], fit->picture, &fit->scratch);
     }
     memcpy(sorted, fit->error, sizeof sorted);
-    const double limit = stats_quantile(sorted, SPRITE_FRAMES, 0.9);
-    for (int n = 0; n < SPRITE_FRAMES; n++) {
+    const double limit = stats_quantile(sorted, job->sprite_frames, 0.9);
+    for (int n = 0; n < job->sprite_frames; n++) {
         if (fit->error[n] > limit) continue;
         sprites_sum(sums, scene, fit->xy + n * 2 * K, fit->frame[n], &fit->scratch);
         perception_add_sums(total, sums, K);
@@ -377,7 +378,7 @@ static plumb_status learn_shared_sprites(learn_job *job)
         if (round % BACKGROUND_ROUNDS != BACKGROUND_ROUNDS - 1) continue;
         // Where objects are often, the first median is wrong.
         clear_counts(job);
-        for (int n = 0; n < SPRITE_FRAMES; n++)
+        for (int n = 0; n < job->sprite_frames; n++)
             count_uncovered(job, &job->seen->scene, fit->xy + n * 2 * job->seen->scene.count,
                             fit->frame[n]);
         improve_background(job);
@@ -441,6 +442,9 @@ plumb_status perception_learn(perception *out, arena *mem, const video_set *vide
                      .options = options,
                      .mem = mem,
                      .size = videos->height * videos->width * videos->channels};
+    const int64_t frames = videos->count * videos->steps;
+    job.colour_frames = frames < COLOUR_FRAMES ? (int)frames : COLOUR_FRAMES;
+    job.sprite_frames = frames < SPRITE_FRAMES ? (int)frames : SPRITE_FRAMES;
     plumb_status st = learn_background(&job);
     if (!st) st = learn_colours(&job);
     if (!st) st = options->own_looks ? learn_edge(&job) : learn_shared_sprites(&job);
