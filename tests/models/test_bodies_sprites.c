@@ -115,18 +115,18 @@ TEST(the_sums_are_the_gradient_of_the_squared_residual)
     uint8_t frame[VALUES];
     sprite_sums sums[SPRITES];
     for (int i = 0; i < VALUES; i++) frame[i] = (uint8_t)(i * 37 % 256);
-    sprites_sum(sums, &b.scene, b.xy, frame, &b.scratch);
+    sprites_sum(sums, &b.scene, b.xy, frame, true, &b.scratch);
     double edge = 0.0;
     for (int k = 0; k < SPRITES; k++) {
-        CHECK_NEAR(sums[k].x, -slope_of(&b, &b.xy[2 * k], frame), 2e-4);
-        CHECK_NEAR(sums[k].y, -slope_of(&b, &b.xy[2 * k + 1], frame), 2e-4);
-        CHECK_NEAR(sums[k].radius, -slope_of(&b, &b.scene.sprites[k].radius, frame), 2e-4);
+        CHECK_NEAR(sums[k].x, -slope_of(&b, &b.xy[2 * k], frame), 5e-3);
+        CHECK_NEAR(sums[k].y, -slope_of(&b, &b.xy[2 * k + 1], frame), 5e-3);
+        CHECK_NEAR(sums[k].radius, -slope_of(&b, &b.scene.sprites[k].radius, frame), 5e-3);
         for (int c = 0; c < CHANNELS; c++)
             CHECK_NEAR(sums[k].colour[c], -slope_of(&b, &b.scene.sprites[k].colour[c], frame),
-                       2e-3);
+                       3e-2);
         edge += sums[k].edge;
     }
-    CHECK_NEAR(edge, -slope_of(&b, &b.scene.edge, frame), 2e-4);
+    CHECK_NEAR(edge, -slope_of(&b, &b.scene.edge, frame), 2e-2);
     arena_clear(&b.mem);
 }
 

@@ -33,6 +33,7 @@ typedef struct jets_network {
     double *transposed;        ///< w1 transposed
     double *sum;               ///< parameters: gradient in double
     double *z0, *y0, *z1, *y1; ///< (points, JET_PARTS, width): before and after the activations
+    double *g0, *g1;           ///< (points, width): slopes of the activations
     double *seed;              ///< (2, JET_PARTS, width)
 } jets_network;
 

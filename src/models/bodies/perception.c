@@ -94,10 +94,10 @@ void perception_refine(double *xy, const sprite_scene *scene, const uint8_t *fra
     sprite_sums sums[SPRITES_MAX];
     for (int i = 0; i < steps; i++) {
         double longest = 0.0;
-        sprites_sum(sums, scene, xy, frame, scratch);
+        sprites_sum(sums, scene, xy, frame, false, scratch);
         for (int k = 0; k < scene->count; k++)
             longest = fmax(longest, step_place(xy + 2 * k, &sums[k], scene, periodic));
-        if (longest < 1e-5) break;
+        if (longest < 1e-4) break; // what is left is a thirtieth of it
     }
 }
 
@@ -184,7 +184,7 @@ static void fit_looks(sprite_scene *scene, double *xy, const perception *seen, c
         for (int64_t n = 0; n < used; n++) {
             const uint8_t *frame = frames + n * steps / used * size;
             perception_refine(xy + n * 2 * K, scene, frame, seen->periodic, LOOK_STEPS, scratch);
-            sprites_sum(sums, scene, xy + n * 2 * K, frame, scratch);
+            sprites_sum(sums, scene, xy + n * 2 * K, frame, true, scratch);
             perception_add_sums(total, sums, K);
         }
         perception_step_looks(scene, total, 1.0);

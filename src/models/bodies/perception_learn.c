@@ -228,12 +228,15 @@ static void move_colours(colour_set *colours, int count, const pixel_set *pixels
     }
 }
 
-// The angle of a colour about the grey axis: it gives colours a fixed order.
+// The angle of a colour about the grey axis: it gives colours a fixed order, from red over green to
+// blue. The circle is cut between blue and red, where few objects have their colours.
 static double find_hue(const double *colour, int64_t channels)
 {
+    const double pi = 3.14159265358979, cut = -pi / 6.0;
     if (channels != 3) return colour[0];
-    return atan2(0.8660254037844386 * (colour[1] - colour[2]),
-                 colour[0] - 0.5 * colour[1] - 0.5 * colour[2]);
+    const double hue = atan2(0.8660254037844386 * (colour[1] - colour[2]),
+                             colour[0] - 0.5 * colour[1] - 0.5 * colour[2]);
+    return hue < cut ? hue + 2.0 * pi : hue;
 }
 
 static void sort_by_hue(colour_set *colours, int count, int64_t channels)
@@ -360,7 +363,7 @@ static void run_round(fit_frames *fit, const learn_job *job)
     const double limit = stats_quantile(sorted, job->sprite_frames, 0.9);
     for (int n = 0; n < job->sprite_frames; n++) {
         if (fit->error[n] > limit) continue;
-        sprites_sum(sums, scene, fit->xy + n * 2 * K, fit->frame[n], &fit->scratch);
+        sprites_sum(sums, scene, fit->xy + n * 2 * K, fit->frame[n], true, &fit->scratch);
         perception_add_sums(total, sums, K);
     }
     perception_step_looks(scene, total, 0.7);
@@ -407,7 +410,7 @@ static plumb_status learn_edge(learn_job *job)
             const sprite_scene scene =
                 perception_scene(seen, tracks.looks + n / steps * tracks.objects);
             sprites_sum(sums, &scene, tracks.xy + n * 2 * tracks.objects,
-                        few.frames + n * job->size, &scratch);
+                        few.frames + n * job->size, true, &scratch);
             perception_add_sums(total, sums, tracks.objects);
             if (n % 4 == 0)
                 count_uncovered(job, &scene, tracks.xy + n * 2 * tracks.objects,

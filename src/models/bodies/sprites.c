@@ -9,8 +9,10 @@
 
 #include "base/status.h"
 
-// Beyond this many units of the edge a sprite covers less than 1e-5: it is not computed there.
-static const double reach_units = 11.5;
+// Beyond this many units of the edge a sprite covers less than 1e-5 of a pixel, and is not drawn.
+static const double drawn_units = 11.5;
+// For derivatives less is enough: 5e-4.
+static const double summed_units = 7.6;
 
 // Keeps the distance differentiable at the centre.
 static const double soft2 = 1e-4;
@@ -38,9 +40,10 @@ static int clamp_to(double value, int64_t most)
 }
 
 // The rectangle of a sprite; empty if it is outside of the picture or its place is NaN.
-static void place_rectangle(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k)
+static void place_rectangle(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k,
+                            double units)
 {
-    const double reach = scene->sprites[k].radius + reach_units / scene->edge;
+    const double reach = scene->sprites[k].radius + units / scene->edge;
     s->columns[k] = s->rows[k] = s->left[k] = s->top[k] = 0;
     if (!(fabs(xy[2 * k]) < 1e6 && fabs(xy[2 * k + 1]) < 1e6 && reach < 1e6)) return;
     s->left[k] = clamp_to(ceil(xy[2 * k] - reach), scene->width);
@@ -75,7 +78,7 @@ static void prepare_frame(sprite_scratch *s, const sprite_scene *scene, const do
 {
     assert(scene->count <= SPRITES_MAX);
     for (int k = 0; k < scene->count; k++) {
-        place_rectangle(s, scene, xy, k);
+        place_rectangle(s, scene, xy, k, summed_units);
         fill_cover(s, scene, xy, k);
     }
     for (int k = 0; k < scene->count; k++) {
@@ -101,7 +104,7 @@ void sprites_draw(float *frame, const sprite_scene *scene, const double *xy,
 {
     const int64_t C = scene->channels;
     for (int k = 0; k < scene->count; k++) {
-        place_rectangle(scratch, scene, xy, k);
+        place_rectangle(scratch, scene, xy, k, drawn_units);
         fill_cover(scratch, scene, xy, k);
     }
     memcpy(frame, scene->background, (size_t)(scene->height * scene->width * C) * sizeof *frame);
@@ -197,52 +200,93 @@ static void measure_distance(sprite_pixel *out, const sprite_scene *scene, const
     out->depth = scene->sprites[k].radius - d;
 }
 
-// Adds one pixel to the sums of sprite k.
-static void add_pixel(sprite_sums *sum, const sprite_pixel *at, const sprite_scene *scene, int k,
-                      double a, const uint8_t *frame)
+// Residual and contrast of one pixel of sprite k.
+typedef struct pixel_terms {
+    double product, square;            // of residual and contrast, and of the contrast itself
+    double residual[SPRITES_CHANNELS]; // frame minus picture
+} pixel_terms;
+
+static void find_terms(pixel_terms *out, const sprite_pixel *at, const sprite_scene *scene, int k,
+                       double a, const uint8_t *frame)
 {
     const double *colour = scene->sprites[k].colour;
-    double product = 0.0, square = 0.0; // of residual and contrast, and of the contrast itself
-    const double cover = a * at->visible;
+    out->product = out->square = 0.0;
     for (int64_t i = 0; i < scene->channels; i++) {
         const double contrast = colour[i] - at->under[i];
         const double picture = at->front[i] + at->visible * (at->under[i] + a * contrast);
-        const double residual = (double)frame[i] * (1.0 / 255.0) - picture;
-        product += residual * contrast;
-        square += contrast * contrast;
-        sum->colour[i] += cover * residual;
+        out->residual[i] = (double)frame[i] * (1.0 / 255.0) - picture;
+        out->product += out->residual[i] * contrast;
+        out->square += contrast * contrast;
     }
-    sum->cover2 += cover * cover;
-    // d picture / d (R - d) = slope * contrast.
-    const double slope = scene->edge * a * (1.0 - a) * at->visible;
-    const double weight = slope * slope * square, pull = slope * product;
+}
+
+// The same for a sprite that is alone over the background.
+static void find_terms_alone(pixel_terms *out, const sprite_scene *scene, int k, double a,
+                             const float *background, const uint8_t *frame)
+{
+    const double *colour = scene->sprites[k].colour;
+    out->product = out->square = 0.0;
+    for (int64_t i = 0; i < scene->channels; i++) {
+        const double under = (double)background[i], contrast = colour[i] - under;
+        out->residual[i] = (double)frame[i] * (1.0 / 255.0) - (under + a * contrast);
+        out->product += out->residual[i] * contrast;
+        out->square += contrast * contrast;
+    }
+}
+
+// Adds one pixel to the sums of a sprite. d picture / d (R - d) is slope times contrast.
+static void add_place(sprite_sums *sum, const sprite_pixel *at, const pixel_terms *terms,
+                      double slope)
+{
+    const double weight = slope * slope * terms->square, pull = slope * terms->product;
     sum->xx += weight * at->ux * at->ux;
     sum->xy += weight * at->ux * at->uy;
     sum->yy += weight * at->uy * at->uy;
     sum->x += pull * at->ux;
     sum->y += pull * at->uy;
+}
+
+static void add_look(sprite_sums *sum, const sprite_pixel *at, const pixel_terms *terms,
+                     double slope, double cover, const sprite_scene *scene)
+{
+    const double weight = slope * slope * terms->square, pull = slope * terms->product;
+    const double by_edge = at->depth / scene->edge;
+    for (int64_t i = 0; i < scene->channels; i++) sum->colour[i] += cover * terms->residual[i];
+    sum->cover2 += cover * cover;
     sum->radius2 += weight;
     sum->radius += pull;
-    const double by_edge = at->depth / scene->edge;
     sum->edge2 += weight * by_edge * by_edge;
     sum->edge += pull * by_edge;
 }
 
 void sprites_sum(sprite_sums *sums, const sprite_scene *scene, const double *xy,
-                 const uint8_t *frame, sprite_scratch *scratch)
+                 const uint8_t *frame, bool looks, sprite_scratch *scratch)
 {
     prepare_frame(scratch, scene, xy);
     for (int k = 0; k < scene->count; k++) {
         const double *a = scratch->alpha[k];
+        const bool alone = scratch->near_count[k] == 0;
+        sprite_pixel at = {.visible = 1.0};
+        pixel_terms terms;
         sums[k] = (sprite_sums){0};
         for (int r = 0; r < scratch->rows[k]; r++)
-            for (int c = 0; c < scratch->columns[k]; c++) {
+            for (int c = 0; c < scratch->columns[k]; c++, a++) {
                 const int row = scratch->top[k] + r, column = scratch->left[k] + c;
-                sprite_pixel at;
-                compose_pixel(&at, scene, scratch, k, row, column);
+                const int64_t pixel = (row * scene->width + column) * scene->channels;
+                // Away from the edge a pixel says nothing about the place.
+                const double rise = *a * (1.0 - *a);
+                if (!looks && rise < 1e-4) continue;
+                if (alone)
+                    find_terms_alone(&terms, scene, k, *a, scene->background + pixel,
+                                     frame + pixel);
+                else {
+                    compose_pixel(&at, scene, scratch, k, row, column);
+                    find_terms(&terms, &at, scene, k, *a, frame + pixel);
+                }
+                const double slope = scene->edge * rise * at.visible;
                 measure_distance(&at, scene, xy, k, row, column);
-                add_pixel(&sums[k], &at, scene, k, *a++,
-                          frame + (row * scene->width + column) * scene->channels);
+                add_place(&sums[k], &at, &terms, slope);
+                if (looks) add_look(&sums[k], &at, &terms, slope, *a * at.visible, scene);
             }
     }
 }

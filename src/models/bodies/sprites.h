@@ -55,9 +55,10 @@ void sprites_draw(float *frame, const sprite_scene *scene, const double *xy,
 /// The definition: every pixel of every sprite, in double.
 void sprites_draw_reference(double *frame, const sprite_scene *scene, const double *xy);
 
-/// Sums of every sprite for a frame of bytes, which are 255 times the picture.
+/// Sums of every sprite for a frame of bytes, which are 255 times the picture. Without `looks` only
+/// those of the place.
 void sprites_sum(sprite_sums *sums, const sprite_scene *scene, const double *xy,
-                 const uint8_t *frame, sprite_scratch *scratch);
+                 const uint8_t *frame, bool looks, sprite_scratch *scratch);
 
 /// The gradient of sum(seed * picture) by the places (count, 2), given seed (height, width,
 /// channels).
