@@ -58,6 +58,7 @@ static void start_bench(bench *b, const bodies_settings *options)
     b->parameters[b->layout.range] = 0.4f;
     b->parameters[b->layout.range + 1] = 1.2f;
     b->parameters[b->layout.mean_size] = 2.4f;
+    b->parameters[b->layout.half] = 1.3f;
     CHECK_OK(bodies_law_alloc(&b->law, &b->mem, &b->config, &b->layout, b->parameters));
     CHECK_OK(clip_alloc(&b->memory, &b->mem, &b->config, LENGTH));
     clip_find_weights(&b->weights, &b->config);

@@ -12,7 +12,6 @@
 
 enum {
     MAX_UNKNOWNS = 4 * POINTS_MAX + BODIES_MAX_CONSTANTS,
-    MAX_STARTS = 5,
     ITERATIONS = 25,
 };
 
@@ -182,48 +181,72 @@ static double solve_fit(double *z, const fit_problem *fit)
 
 // ---- starts ----
 
+// Mean place of the first object.
+static void find_mean(double mean[2], const infer_input *input, int n)
+{
+    mean[0] = mean[1] = 0.0;
+    for (int64_t t = 0; t < input->frames; t++)
+        for (int c = 0; c < 2; c++) mean[c] += input->xy[t * n + c] / (double)input->frames;
+}
+
+// Starts of a chain: the circle of the inner object as it is, then pivots at usual lengths on both
+// sides of the arc. A short arc does not tell its side.
+static bool start_chain_row(double *row, const bodies_config *config, const infer_input *input,
+                            int index)
+{
+    static const double length[] = {0.0, 1.0, 0.75, 1.3, -1.0, -0.75, -1.3};
+    if (index >= (int)(sizeof length / sizeof *length)) return false;
+    const int n = 2 * config->objects;
+    const track_circle circle = tracks_fit_circle(input->xy, input->frames, n);
+    double mean[2];
+    if (!index) {
+        row[ROW_X] = circle.x;
+        row[ROW_Y] = circle.y;
+        row[ROW_LENGTH] = log(fmax(circle.radius, 1e-3));
+        return true;
+    }
+    find_mean(mean, input, n);
+    const double dx = circle.x - mean[0], dy = circle.y - mean[1];
+    const double usual = exp(row[ROW_LENGTH]),
+                 reach = length[index] * usual / (hypot(dx, dy) + 1e-9);
+    row[ROW_X] = mean[0] + dx * reach;
+    row[ROW_Y] = mean[1] + dy * reach;
+    row[ROW_LENGTH] = log(fabs(length[index]) * usual);
+    return true;
+}
+
 // Start `index` of the constants of a video; false if there are no more.
 static bool start_row(double *row, const bodies_law *law, const float *parameters,
                       const infer_input *input, int index)
 {
+    static const double away[] = {0.0, 0.15, -0.15, 0.35, -0.35};
     const bodies_config *config = law->config;
-    const float *mean = parameters + law->layout->row_mean,
-                *deviation = parameters + law->layout->row_deviation;
+    const float *usual = parameters + law->layout->row_mean;
     if (!config->constants) {
         bodies_read_row(row, law, parameters, 0);
         return index == 0;
     }
-    for (int i = 0; i < config->row_size; i++) row[i] = (double)mean[i];
-    const int n = 2 * config->objects;
-    if (config->chain) {
-        // The circle of the inner object, if it is plausible; else its centre at the mean length.
-        const track_circle circle = tracks_fit_circle(input->xy, input->frames, n);
-        static const double stretch[] = {1.0, 0.8, 1.25};
-        double middle[2] = {0}, length = exp((double)mean[ROW_LENGTH]);
-        if (index >= 3) return false;
-        for (int64_t t = 0; t < input->frames; t++)
-            for (int c = 0; c < 2; c++) middle[c] += input->xy[t * n + c] / (double)input->frames;
-        const bool plausible = fabs(log(fmax(circle.radius, 1e-3)) - (double)mean[ROW_LENGTH]) <
-                               3.0 * (double)deviation[ROW_LENGTH];
-        if (plausible) length = circle.radius;
-        length *= stretch[index];
-        const double dx = circle.x - middle[0], dy = circle.y - middle[1];
-        const double distance = hypot(dx, dy) + 1e-9;
-        row[ROW_X] = middle[0] + dx / distance * length;
-        row[ROW_Y] = middle[1] + dy / distance * length;
-        row[ROW_LENGTH] = log(length);
-        return true;
-    }
-    if (index >= MAX_STARTS) return false;
-    static const double away[] = {0.0, 0.15, -0.15, 0.35, -0.35};
-    if (config->row_active[ROW_X])
+    for (int i = 0; i < config->row_size; i++) row[i] = (double)usual[i];
+    if (config->chain) return start_chain_row(row, config, input, index);
+    if (index >= (int)(sizeof away / sizeof *away)) return false;
+    if (config->row_active[ROW_X]) {
+        // Along the motion the centre is where the object is on average, or somewhat away.
+        double mean[2], low[2], high[2];
+        const int n = 2 * config->objects;
+        find_mean(mean, input, n);
         for (int c = 0; c < 2; c++) {
-            row[ROW_X + c] = 0.0;
-            for (int64_t t = 0; t < input->frames; t++)
-                row[ROW_X + c] += input->xy[t * n + c] / (double)input->frames;
+            low[c] = high[c] = input->xy[c];
+            for (int64_t t = 0; t < input->frames; t++) {
+                low[c] = fmin(low[c], input->xy[t * n + c]);
+                high[c] = fmax(high[c], input->xy[t * n + c]);
+            }
         }
-    row[config->row_active[ROW_X] ? ROW_Y : ROW_STRENGTH] +=
-        config->row_active[ROW_X] ? away[index] : 2.0 * away[index];
+        const double sx = high[0] - low[0], sy = high[1] - low[1], size = hypot(sx, sy) + 1e-9;
+        row[ROW_X] = mean[0] + away[index] * sx / size;
+        row[ROW_Y] = mean[1] + away[index] * sy / size;
+    } else {
+        row[ROW_STRENGTH] += 2.0 * away[index];
+    }
     return true;
 }
 

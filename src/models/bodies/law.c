@@ -8,9 +8,6 @@
 
 #include "base/status.h"
 
-// The grid covers the picture and somewhat more; with constants, all displacements in it.
-static const double field_half = 1.3, field_half_constants = 1.8;
-
 // ---- layout ----
 
 static int64_t add_param(params *all, const char *name, int rank, const int64_t *size,
@@ -50,11 +47,9 @@ static radial_spec pair_spec(const bodies_config *config, double low, double hig
                          .width = config->width};
 }
 
-static plane_spec field_spec(const bodies_config *config)
+static plane_spec field_spec(const bodies_config *config, double half)
 {
-    return (plane_spec){.half = config->constants ? field_half_constants : field_half,
-                        .nodes = config->grid_nodes,
-                        .width = config->width};
+    return (plane_spec){.half = half, .nodes = config->grid_nodes, .width = config->width};
 }
 
 plumb_status bodies_layout_build(bodies_layout *out, params *all, const bodies_config *config,
@@ -72,6 +67,7 @@ plumb_status bodies_layout_build(bodies_layout *out, params *all, const bodies_c
     out->radius = add_param(all, "sprites.radius", 1, &K, fixed, 1.0);
     out->edge = add_param(all, "sprites.edge", 1, &one, fixed, 1.0);
     out->range = add_param(all, "pair.range", 1, &two, fixed, 1.0);
+    out->half = add_param(all, "field.half", 1, &one, fixed, 1.0);
     out->mean_size = add_param(all, "masses.size", 1, &one, fixed, 1.0);
     out->row_mean = add_param(all, "constants.mean", 1, &R, fixed, 0.0);
     out->row_deviation = add_param(all, "constants.deviation", 1, &R, fixed, 1.0);
@@ -91,7 +87,7 @@ plumb_status bodies_layout_build(bodies_layout *out, params *all, const bodies_c
     const int fields = config->chain ? config->objects : config->has_field;
     for (int k = 0; k < fields; k++) {
         char name[24];
-        const plane_spec spec = field_spec(config);
+        const plane_spec spec = field_spec(config, 1.0);
         const jets_shape shape = plane_shape(&spec);
         snprintf(name, sizeof name, "field%d", k);
         out->field[k] = add_network(all, name, &shape);
@@ -158,7 +154,7 @@ plumb_status bodies_law_alloc(bodies_law *out, arena *mem, const bodies_config *
     plumb_status st = PLUMB_OK;
     const radial_spec pair =
         pair_spec(config, (double)parameters[layout->range], (double)parameters[layout->range + 1]);
-    const plane_spec field = field_spec(config);
+    const plane_spec field = field_spec(config, (double)parameters[layout->half]);
     if (config->has_pair) st = radial_alloc(&out->pair, mem, &pair);
     for (int k = 0; k < out->fields && !st; k++) st = plane_alloc(&out->field[k], mem, &field);
     out->points = (points_law){.count = config->objects,

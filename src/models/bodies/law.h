@@ -12,6 +12,7 @@
 typedef struct bodies_layout {
     int64_t background, direction, contrast, colour, radius, edge; ///< not trained
     int64_t range;                   ///< (2) distances that the data have; not trained
+    int64_t half;                    ///< half the side of the grids of fields; not trained
     int64_t mean_size;               ///< geometric mean of radii; not trained
     int64_t row_mean, row_deviation; ///< (row_size) of the constants; not trained by gradients
     int64_t log_mass;                ///< (objects); the first stays 0

@@ -199,8 +199,39 @@ static plumb_status start_rows(bodies_model *model)
     }
     for (int k = 0; k < config->row_size && guess && !config->constants; k++)
         if (config->row_active[k]) rows[k] = (float)stats_median(guess + k * count, count);
+    // A short arc gives no circle: its pivot is put at the usual length.
+    if (guess && config->constants && config->chain) {
+        const double length = stats_median(guess + ROW_LENGTH * count, count);
+        for (int64_t i = 0; i < count; i++) {
+            double row[BODIES_MAX_CONSTANTS];
+            tracks_start_row(row, &model->tracks, config, i);
+            if (fabs(row[ROW_LENGTH] - length) < log(2.0)) continue;
+            tracks_use_length(row, &model->tracks, config, i, length);
+            for (int k = 0; k < config->row_size; k++)
+                rows[i * config->row_size + k] = (float)(row[k] / config->row_scale[k]);
+        }
+    }
     arena_clear(&mem);
     return guess ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+// Half the side of a grid that holds all places, as seen from the centre or the pivot, and somewhat
+// more.
+static double find_reach(const bodies_model *model)
+{
+    const bodies_config *config = &model->config;
+    const int64_t steps = model->tracks.steps;
+    const float *rows = model->parameters + model->layout.rows;
+    double reach = 0.1;
+    for (int64_t n = 0; n < model->tracks.count * steps * config->objects; n++) {
+        const int64_t row = config->constants ? n / (steps * config->objects) : 0;
+        for (int c = 0; c < 2; c++) {
+            const double centre =
+                config->row_scale[ROW_X + c] * (double)rows[row * config->row_size + ROW_X + c];
+            reach = fmax(reach, fabs(model->tracks.xy[2 * n + c] - centre));
+        }
+    }
+    return 1.2 * reach;
 }
 
 // Finds the objects and sets what follows from their tracks.
@@ -232,6 +263,7 @@ static plumb_status start_from_videos(bodies_model *model, arena *mem)
     if (config->masses == MASSES_BY_SIZE) model->parameters[model->layout.mass_law] = 2.0f;
     st = start_rows(model);
     if (st) return st;
+    model->parameters[model->layout.half] = (float)find_reach(model);
     model->choice = (video_set){.count = model->tracks.count, .steps = model->tracks.steps};
     return video_check_length(&model->choice, bodies_clip_length(config, config->stages - 1));
 }

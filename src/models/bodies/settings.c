@@ -94,6 +94,7 @@ const char *const bodies_points_constants[] = {SCHEDULE,
                                                "degree=4",
                                                "inference_frames=25",
                                                "horizons=8,20,40",
+                                               "width=32",
                                                "horizons_end=0.6",
                                                "field_penalty=1e-4",
                                                NULL};
@@ -132,8 +133,10 @@ static void set_rows(bodies_config *config)
     config->row_active[ROW_STRENGTH] = config->constants && (config->chain || config->has_pair);
     for (int i = 0; i < config->row_size; i++) {
         if (i >= ROW_LENGTH) config->row_active[i] = true;
-        // A row is used in few steps, so it learns faster than what all share.
-        config->row_scale[i] = !config->constants ? 1.0 : i == ROW_STRENGTH ? 20.0 : 4.0;
+        // A row is used in few steps, so it learns faster than what all share. Pivot and lengths
+        // are known from circles before training.
+        const double place = config->chain ? 0.3 : 4.0, strength = config->chain ? 5.0 : 20.0;
+        config->row_scale[i] = !config->constants ? 1.0 : i == ROW_STRENGTH ? strength : place;
     }
 }
 

@@ -168,6 +168,21 @@ void tracks_start_row(double *row, const bodies_tracks *tracks, const bodies_con
     row[ROW_LENGTH + 1] = log(fmax(distance / (double)tracks->steps, 1e-3));
 }
 
+void tracks_use_length(double *row, const bodies_tracks *tracks, const bodies_config *config,
+                       int64_t index, double log_length)
+{
+    const int n = 2 * config->objects;
+    const double *xy = tracks->xy + index * tracks->steps * n;
+    double mean[2] = {0};
+    for (int64_t t = 0; t < tracks->steps; t++)
+        for (int c = 0; c < 2; c++) mean[c] += xy[t * n + c] / (double)tracks->steps;
+    const double dx = row[ROW_X] - mean[0], dy = row[ROW_Y] - mean[1];
+    const double scale = exp(log_length) / (hypot(dx, dy) + 1e-9);
+    row[ROW_X] = mean[0] + scale * dx;
+    row[ROW_Y] = mean[1] + scale * dy;
+    row[ROW_LENGTH] = log_length;
+}
+
 plumb_status tracks_find_range(double range[2], const bodies_tracks *tracks,
                                const bodies_config *config)
 {

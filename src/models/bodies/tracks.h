@@ -37,6 +37,11 @@ plumb_status tracks_make(bodies_tracks *out, arena *mem, const track_set *seen,
 void tracks_start_row(double *row, const bodies_tracks *tracks, const bodies_config *config,
                       int64_t index);
 
+/// Changes a row so that the first link has this log length: the pivot moves towards or away from
+/// the mean place of the object.
+void tracks_use_length(double *row, const bodies_tracks *tracks, const bodies_config *config,
+                       int64_t index, double log_length);
+
 /// Distances between objects: two in a thousand are below the first, and two above the second.
 plumb_status tracks_find_range(double range[2], const bodies_tracks *tracks,
                                const bodies_config *config);
