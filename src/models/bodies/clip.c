@@ -79,6 +79,7 @@ void clip_find_state(bodies_state *out, const bodies_law *law, const bodies_cons
             out->q[i] += weights->value[t] * xy[t * n + i];
             out->v[i] += weights->slope[t] * xy[t * n + i];
         }
+        if (law->points.still[i]) out->v[i] = 0.0;
         out->p[i] = constants->points.mass[i / 2] * out->v[i];
     }
 }

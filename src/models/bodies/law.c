@@ -68,6 +68,7 @@ plumb_status bodies_layout_build(bodies_layout *out, params *all, const bodies_c
     out->edge = add_param(all, "sprites.edge", 1, &one, fixed, 1.0);
     out->range = add_param(all, "pair.range", 1, &two, fixed, 1.0);
     out->half = add_param(all, "field.half", 1, &one, fixed, 1.0);
+    out->still = add_param(all, "still", 2, (int64_t[]){K, 2}, fixed, 0.0);
     out->mean_size = add_param(all, "masses.size", 1, &one, fixed, 1.0);
     out->row_mean = add_param(all, "constants.mean", 1, &R, fixed, 0.0);
     out->row_deviation = add_param(all, "constants.deviation", 1, &R, fixed, 1.0);
@@ -174,6 +175,8 @@ void bodies_law_fill(bodies_law *law, const float *parameters)
     const bodies_layout *at = law->layout;
     if (law->config->has_pair) radial_fill(&law->pair, parameters + at->pair);
     for (int k = 0; k < law->fields; k++) plane_fill(&law->field[k], parameters + at->field[k]);
+    for (int i = 0; i < 2 * law->config->objects; i++)
+        law->points.still[i] = !law->config->chain && parameters[at->still + i] != 0.0f;
     law->points.stiffness = law->config->has_spring ? exp((double)parameters[at->log_spring]) : 0.0;
     for (int k = 0; k < law->config->objects && law->config->chain; k++)
         for (int c = 0; c < 2; c++)

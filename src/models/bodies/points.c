@@ -39,6 +39,8 @@ static void find_forces(double *force, const points_law *law, const points_const
         force[2 * i] -= V.x + law->stiffness * x;
         force[2 * i + 1] -= V.y + law->stiffness * y;
     }
+    for (int i = 0; i < 2 * law->count; i++)
+        if (law->still[i]) force[i] = 0.0;
 }
 
 // Adds what a seed of the forces at q means for q, the constants and the tables.
@@ -93,7 +95,7 @@ void points_roll(const points_law *law, const points_constants *constants,
     const double h = rollout->direction * law->dt / law->substeps;
     double q[2 * POINTS_MAX], p[2 * POINTS_MAX], force[2 * POINTS_MAX];
     memcpy(q, rollout->q, bytes);
-    memcpy(p, rollout->p, bytes);
+    for (int i = 0; i < n; i++) p[i] = law->still[i] ? 0.0 : rollout->p[i];
     if (rollout->path) {
         rollout->path->frames = rollout->frames;
         memcpy(rollout->path->q, q, bytes);
@@ -126,7 +128,7 @@ void points_add_seed(points_seed *seed, const points_law *law, const points_cons
         if (k % law->substeps == 0)
             for (int i = 0; i < n; i++) vq[i] += by_q[(k / law->substeps - 1) * n + i];
         // Kick after the drift that led here, and before the next one. The last has no effect.
-        for (int i = 0; i < n; i++) vf[i] = h * vp[i];
+        for (int i = 0; i < n; i++) vf[i] = law->still[i] ? 0.0 : h * vp[i];
         if (k < steps) add_force_seed(vq, seed, law, constants, q, vf);
         // Drift: q = before + h p / m, so that p / m is known from the path.
         for (int i = 0; i < n; i++) {
@@ -135,11 +137,11 @@ void points_add_seed(points_seed *seed, const points_law *law, const points_cons
             seed->constants.mass[i / 2] -= vq[i] * (q[i] - before[i]) / mass;
         }
     }
-    for (int i = 0; i < n; i++) vf[i] = 0.5 * h * vp[i];
+    for (int i = 0; i < n; i++) vf[i] = law->still[i] ? 0.0 : 0.5 * h * vp[i];
     if (steps > 0) add_force_seed(vq, seed, law, constants, path->q, vf);
     for (int i = 0; i < n; i++) {
         seed->q[i] += vq[i];
-        seed->p[i] += vp[i];
+        if (!law->still[i]) seed->p[i] += vp[i];
     }
 }
 

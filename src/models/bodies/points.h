@@ -12,12 +12,13 @@ enum { POINTS_MAX = 16 };
 
 typedef struct points_law {
     int count;
-    double box;         ///< side of a periodic box; 0: an open plane
-    radial_table *pair; ///< U; NULL: no forces between points
-    plane_table *field; ///< V; NULL: no forces from outside
-    double stiffness;   ///< of a spring to the centre
-    double dt;          ///< time of a frame
-    int substeps;       ///< leapfrog steps of a frame
+    double box;                 ///< side of a periodic box; 0: an open plane
+    radial_table *pair;         ///< U; NULL: no forces between points
+    plane_table *field;         ///< V; NULL: no forces from outside
+    double stiffness;           ///< of a spring to the centre
+    double dt;                  ///< time of a frame
+    int substeps;               ///< leapfrog steps of a frame
+    bool still[2 * POINTS_MAX]; ///< coordinates that never change; they have no momentum
 } points_law;
 
 /// What may differ from trajectory to trajectory.

@@ -105,26 +105,30 @@ static void use_mean(infer_result *out, const rollout_task *task)
     for (int i = 0; i < config->row_size && config->constants; i++)
         out->row[i] = (double)parameters[layout->row_mean + i];
     for (int k = 0; k < config->objects; k++) radius[k] = (double)parameters[layout->mean_size];
+    // What never moves is at the centre of its field.
+    for (int i = 0; i < 2 * config->objects; i++)
+        if (task->law.points.still[i]) out->q[i] = out->row[ROW_X + i % 2];
     bodies_find_constants(&out->constants, &task->law, parameters, out->row, radius);
 }
 
 // ---- rollout ----
 
-// Positions of points are counted from the centre where each video has its own.
-static const double *origin_of(const rollout_task *task, const infer_result *state)
+// Where a coordinate is counted from: the centre, where each video has its own, and the place
+// itself if it never changes.
+static double origin_of(const rollout_task *task, const infer_result *state, int i)
 {
-    static const double zero[2] = {0.0, 0.0};
     const bodies_config *config = task->model->config;
-    return config->constants && !config->chain ? state->constants.points.centre : zero;
+    if (config->chain) return 0.0;
+    if (task->law.points.still[i]) return state->q[i];
+    return config->constants ? state->constants.points.centre[i % 2] : 0.0;
 }
 
 static void store_state(float *latent, const rollout_task *task, const infer_result *state,
                         const double *q, const double *p)
 {
     const int n = infer_state_size(task->model->config);
-    const double *origin = origin_of(task, state);
     for (int i = 0; i < n; i++) {
-        latent[i] = (float)(q[i] - origin[i % 2]);
+        latent[i] = (float)(q[i] - origin_of(task, state, i));
         latent[n + i] = (float)p[i];
     }
 }
@@ -159,10 +163,10 @@ static void draw_states(float *frames, const rollout_task *task, const infer_res
     const bodies_config *config = task->model->config;
     const int n = infer_state_size(config);
     const int64_t size = scene->height * scene->width * scene->channels;
-    const double *origin = origin_of(task, state);
     for (int64_t t = 0; t < task->job->steps; t++) {
         double q[2 * POINTS_MAX], xy[2 * POINTS_MAX];
-        for (int i = 0; i < n; i++) q[i] = (double)latent[t * 2 * n + i] + origin[i % 2];
+        for (int i = 0; i < n; i++)
+            q[i] = (double)latent[t * 2 * n + i] + origin_of(task, state, i);
         infer_places(xy, &task->law, &state->constants, q);
         for (int i = 0; i < 2 * config->objects; i++) {
             if (config->box > 0.0) xy[i] -= config->box * floor((xy[i] + 1.0) / config->box);
@@ -188,9 +192,8 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
         advance_states(latent, task, &state, at, at, -1);
         advance_states(latent, task, &state, at, job->steps - 1 - at, 1);
     } else if (job->advance) {
-        const double *origin = origin_of(task, &state);
         for (int i = 0; i < n; i++) {
-            state.q[i] = (double)latent[i] + origin[i % 2];
+            state.q[i] = (double)latent[i] + origin_of(task, &state, i);
             state.p[i] = (double)latent[n + i];
         }
         advance_states(latent, task, &state, 0, job->steps - 1, 1);

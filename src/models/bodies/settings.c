@@ -96,7 +96,7 @@ const char *const bodies_points_constants[] = {SCHEDULE,
                                                "horizons=8,20,40",
                                                "width=32",
                                                "horizons_end=0.6",
-                                               "field_penalty=1e-4",
+                                               "field_penalty=1e-2",
                                                NULL};
 const char *const bodies_chain_constants[] = {
     SCHEDULE,    "steps=1500",       "trajectories=400", "structure=chain",   "constants=on",
