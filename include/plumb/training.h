@@ -42,8 +42,9 @@ typedef struct plumb_training_options {
     const char *world;      ///< Name of a world; NULL if `data` is given.
     const char *data;       ///< A file of plumb_dataset_simulate(); NULL if `world` is given.
     const char *out;        ///< Run directory. NULL: MODEL-WORLD, or MODEL-STEM of `data`.
-    const char *preset;     ///< "paper", "cpu", "tiny", "cpu-angles", "cpu-state" or
-                            ///< "cpu-constants". NULL: "cpu".
+    const char *preset;     ///< "paper", "cpu", "tiny", "cpu-angles", "cpu-state",
+                            ///< "cpu-constants"; of bodies also "points", "box", "chain",
+                            ///< "points-constants", "chain-constants". NULL: "cpu".
     const char *const *set; ///< Settings "name=value", applied in order. NULL if set_count is 0.
     int64_t set_count;      ///< Number of settings in `set`. Default 0.
     int64_t steps;          ///< Updates of the parameters. Negative (default): of the preset.

@@ -18,6 +18,7 @@ typedef struct video_set {
     double dt;       ///< Time between frames; 0 if unknown.
     double mean;     ///< Of all pixels, 0 to 1.
     double variance; ///< Of all pixels, 0 to 0.25.
+    int threads;     ///< For work on all videos before training; 0: parallel_threads().
 } video_set;
 
 /// A window of `length` frames: trajectory and first frame.

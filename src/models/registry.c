@@ -17,6 +17,7 @@ static const registry_entry *const entries[] = {
     &ode_entry,
     &rgn_entry,
     &ar_entry,
+    &bodies_entry,
     &predrnn_entry,
     &plato_entry,
     NULL, // ends the table

@@ -5,7 +5,8 @@
 
 #include "models/registry.h"
 
-extern const registry_entry hgn_entry, hgn_plus_plus_entry, plato_entry, predrnn_entry;
+extern const registry_entry hgn_entry, hgn_plus_plus_entry, plato_entry, bodies_entry,
+    predrnn_entry;
 extern const registry_entry lgn_entry, ode_entry, rgn_entry, ar_entry;
 
 #endif

@@ -12,8 +12,9 @@
 // Strings of settings are names and short lists.
 enum { MAX_TEXT = 512 }; // characters of a string, its end included
 
-static const char *const preset_names[] = {"paper",     "cpu",           "tiny", "cpu-angles",
-                                           "cpu-state", "cpu-constants", NULL};
+static const char *const preset_names[] = {
+    "paper",  "cpu", "tiny",  "cpu-angles",       "cpu-state",       "cpu-constants",
+    "points", "box", "chain", "points-constants", "chain-constants", NULL};
 
 // The name of a preset is parsed like any other choice.
 static const option_spec preset_option = {

@@ -24,6 +24,11 @@ typedef enum settings_preset {
     SETTINGS_CPU_ANGLES = SETTINGS_PRESETS, ///< positions are angles
     SETTINGS_CPU_STATE,                     ///< frames show the whole state: games
     SETTINGS_CPU_CONSTANTS,                 ///< masses and colours differ from video to video
+    SETTINGS_POINTS,                        ///< of bodies: masses that move freely
+    SETTINGS_BOX,                           ///< of bodies: the same in a periodic box
+    SETTINGS_CHAIN,                         ///< of bodies: masses on the links of a chain
+    SETTINGS_POINTS_CONSTANTS,              ///< of bodies: points whose constants differ
+    SETTINGS_CHAIN_CONSTANTS,               ///< of bodies: chains whose constants differ
     SETTINGS_NAMES,
 } settings_preset;
 
@@ -63,7 +68,8 @@ typedef struct settings {
     rename_list renamed; ///< old names that settings_read() met
 } settings;
 
-/// By its name: "paper", "cpu", "tiny", "cpu-angles", "cpu-state", "cpu-constants". Fails with
+/// By its name: "paper", "cpu", "tiny", "cpu-angles", "cpu-state", "cpu-constants",
+/// "points", "box", "chain", "points-constants", "chain-constants". Fails with
 /// PLUMB_EVALUE and names the nearest.
 plumb_status settings_find_preset(settings_preset *out, const char *name);
 const char *settings_preset_name(settings_preset preset);

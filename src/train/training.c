@@ -206,6 +206,7 @@ static plumb_status create_model(training_job *job)
 {
     plumb_status st = run_config_load_video(&job->videos, &job->mem, job->config, job->opt.threads);
     if (st) return st;
+    job->videos.threads = job->opt.threads;
     video_hash(job->run.data_hash, &job->videos);
     job->run.frame_shape[0] = job->videos.height;
     job->run.frame_shape[1] = job->videos.width;

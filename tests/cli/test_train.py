@@ -121,7 +121,8 @@ REFUSED = [
     ('batch takes a whole number from 1 to 65536, not "0"', 2, ("toy", *QUICK, "--set", "batch=0")),
     ('learning_rate takes a number from 0 to 1000, not "fast"', 2, ("toy", *QUICK, "--set", "learning_rate=fast")),
     ("flavour takes plain, bitter or sweet, not \"swet\"; did you mean sweet?", 2, ("toy", *QUICK, "--set", "flavour=swet")),
-    ('preset takes paper, cpu, tiny, cpu-angles, cpu-state or cpu-constants, not "cpy"; did you mean cpu?', 2,
+    ('preset takes paper, cpu, tiny, cpu-angles, cpu-state, cpu-constants, points, box, chain, points-constants or '
+     'chain-constants, not "cpy"; did you mean cpu?', 2,
      ("toy", *QUICK, "--preset", "cpy")),
     ("replicas=4 is more than batch=2", 2, ("toy", *QUICK, "--set", "replicas=4")),
     ("frames=2 is fewer than the 5 of a clip", 2, ("toy", *QUICK, "--set", "frames=2")),

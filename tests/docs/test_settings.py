@@ -7,7 +7,7 @@ import pytest
 
 from paths import PLUMB, SOURCE
 
-MODELS = ("hgn", "hgn++", "lgn", "ode", "rgn", "ar", "predrnn", "plato")
+MODELS = ("hgn", "hgn++", "lgn", "ode", "rgn", "ar", "bodies", "predrnn", "plato")
 PAGES = [SOURCE / "README.md", SOURCE / "zoo/README.md", *sorted((SOURCE / "docs").glob("*.md"))]
 # Words before "=" that are no settings: a placeholder, and an argument of Python.
 OTHERS = {"name", "latent"}

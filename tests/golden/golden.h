@@ -60,5 +60,6 @@ int golden_predrnn(plumb_file *file, const char *path);    ///< a whole network 
 int golden_models(plumb_file *file, const char *path);     ///< HGN and HGN++
 int golden_layers(plumb_file *file, const char *path);     ///< convolutions, energies, Adam
 int golden_integrators(plumb_file *file, const char *path);
+int golden_objects(plumb_file *file, const char *path); ///< `bodies`: points, a chain, sprites
 
 #endif

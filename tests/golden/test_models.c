@@ -6,11 +6,8 @@
 int main(void)
 {
     static const golden_kind kinds[] = {
-        {"x_u8", golden_models},
-        {"conv.cases", golden_layers},
-        {"const.dt", golden_integrators},
-        {"adam.p", golden_adam},
-        {0},
+        {"x_u8", golden_models}, {"conv.cases", golden_layers},   {"const.dt", golden_integrators},
+        {"adam.p", golden_adam}, {"points.pair", golden_objects}, {0},
     };
     return golden_run("models", kinds);
 }

@@ -31,6 +31,7 @@ ALLOWED = {
     "models": {"base", "math", "engine", "dataset/video.h"},
     "models/latent_dynamics": {"base", "math", "engine", "dataset/video.h", "models"},
     "models/predrnn": {"base", "math", "engine", "models"},
+    "models/bodies": {"base", "math", "dataset/video.h", "models"},
     "models/plato": {"base", "math", "engine", "models"},
     "distributed": {"base", "engine"},
     "train": {"base", "io", "worlds", "engine", "dataset", "models", "distributed"},

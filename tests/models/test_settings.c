@@ -76,6 +76,8 @@ TEST(presets_fill_the_structs)
     CHECK_TEXT(settings_preset_name(preset), "cpu-state");
     CHECK_OK(settings_find_preset(&preset, "cpu-constants"));
     CHECK_TEXT(settings_preset_name(preset), "cpu-constants");
+    CHECK_OK(settings_find_preset(&preset, "chain-constants"));
+    CHECK_EQUAL(preset, SETTINGS_CHAIN_CONSTANTS);
     CHECK_FAILS(settings_find_preset(&preset, "papre"), PLUMB_EVALUE, "did you mean paper?");
     arena_clear(&mem);
 }

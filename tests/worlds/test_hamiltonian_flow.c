@@ -351,3 +351,31 @@ TEST(an_unbound_orbit_and_a_parabola)
         for (int i = 0; i < 8; i++) CHECK_NEAR(back[i], start[i], 1e-7);
     }
 }
+
+// Frames show colours, not which body is the first of the state.
+TEST(canonical_coordinates_of_two_bodies_are_told_by_colour)
+{
+    enum { MASS_1, MASS_2, G, COLOUR = 5 };
+    const char *const names[] = {"two-body", "two-body+c"};
+    for (int w = 0; w < 2; w++) {
+        const plumb_world *world;
+        int swapped = 0;
+        CHECK_OK(plumb_world_find(&world, names[w]));
+        for (int64_t item = 0; item < 40; item++) {
+            double state[8], canonical[4], parameters[7];
+            const plumb_world_item out = {
+                .state = state, .canonical = canonical, .parameters = parameters};
+            CHECK_OK(plumb_world_simulate(&out, world, 5, item, 1, NULL));
+            const double m1 = parameters[MASS_1], m2 = parameters[MASS_2];
+            const bool second = parameters[COLOUR] > parameters[COLOUR + 1];
+            const double sign = second ? -1.0 : 1.0;
+            swapped += second;
+            for (int i = 0; i < 2; i++) {
+                CHECK_NEAR(canonical[i], sign * (state[i] - state[2 + i]), 1e-15);
+                CHECK_NEAR(canonical[2 + i],
+                           sign * (m2 * state[4 + i] - m1 * state[6 + i]) / (m1 + m2), 1e-15);
+            }
+        }
+        CHECK(swapped > 5 && swapped < 35);
+    }
+}

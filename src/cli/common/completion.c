@@ -7,8 +7,9 @@
 #include "cli/common/command.h"
 
 // The presets of models/settings.c.
-static const char *const preset_names[] = {"paper",     "cpu",           "tiny", "cpu-angles",
-                                           "cpu-state", "cpu-constants", NULL};
+static const char *const preset_names[] = {
+    "paper",  "cpu", "tiny",  "cpu-angles",       "cpu-state",       "cpu-constants",
+    "points", "box", "chain", "points-constants", "chain-constants", NULL};
 
 // ---- words ----
 

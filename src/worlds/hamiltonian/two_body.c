@@ -276,15 +276,17 @@ static void compute_elements(double *out, const double *x, const double *paramet
 }
 
 // Relative position and its momentum. The centre of mass does not move in these worlds, so these
-// coordinates are complete.
+// coordinates are complete. They are those of the body whose colour has the lower index, red in
+// two-body, relative to the other: frames show colours, but not which body is called the first.
 static void compute_canonical(double *out, const plumb_world *world, const double *x,
                               const double *parameters)
 {
     (void)world;
     const double m1 = parameters[MASS], m2 = parameters[MASS + 1], M = m1 + m2;
+    const double sign = parameters[COLOR] > parameters[COLOR + 1] ? -1.0 : 1.0;
     for (int i = 0; i < 2; i++) {
-        out[i] = x[i] - x[2 + i];
-        out[2 + i] = (m2 * x[4 + i] - m1 * x[6 + i]) / M;
+        out[i] = sign * (x[i] - x[2 + i]);
+        out[2 + i] = sign * (m2 * x[4 + i] - m1 * x[6 + i]) / M;
     }
 }
 

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// Soft discs over a background. Where rectangles of sprites overlap, a pixel is composed of all
+// sprites that reach it; elsewhere a sprite is alone over the background.
+#include "models/bodies/sprites.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+
+// Beyond this many units of the edge a sprite covers less than 1e-5 of a pixel, and is not drawn.
+static const double drawn_units = 11.5;
+// For derivatives less is enough: 5e-4.
+static const double summed_units = 7.6;
+
+// Keeps the distance differentiable at the centre.
+static const double soft2 = 1e-4;
+
+plumb_status sprites_alloc(sprite_scratch *out, arena *mem, const sprite_scene *scene)
+{
+    *out = (sprite_scratch){0};
+    for (int k = 0; k < scene->count; k++) {
+        out->alpha[k] = ARENA_ALLOC(mem, double, scene->height * scene->width);
+        if (!out->alpha[k]) return PLUMB_EMEMORY;
+    }
+    return PLUMB_OK;
+}
+
+static double cover_of(double z)
+{
+    return 1.0 / (1.0 + exp(-z));
+}
+
+// ---- rectangles ----
+
+static int clamp_to(double value, int64_t most)
+{
+    return value < 0.0 ? 0 : value > (double)most ? (int)most : (int)value;
+}
+
+// The rectangle of a sprite; empty if it is outside of the picture or its place is NaN.
+static void place_rectangle(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k,
+                            double units)
+{
+    const double reach = scene->sprites[k].radius + units / scene->edge;
+    s->columns[k] = s->rows[k] = s->left[k] = s->top[k] = 0;
+    if (!(fabs(xy[2 * k]) < 1e6 && fabs(xy[2 * k + 1]) < 1e6 && reach < 1e6)) return;
+    s->left[k] = clamp_to(ceil(xy[2 * k] - reach), scene->width);
+    s->top[k] = clamp_to(ceil(xy[2 * k + 1] - reach), scene->height);
+    s->columns[k] = clamp_to(floor(xy[2 * k] + reach) + 1.0, scene->width) - s->left[k];
+    s->rows[k] = clamp_to(floor(xy[2 * k + 1] + reach) + 1.0, scene->height) - s->top[k];
+    if (s->columns[k] <= 0 || s->rows[k] <= 0) s->columns[k] = s->rows[k] = 0;
+}
+
+// Cover of all pixels of the rectangle.
+static void fill_cover(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k)
+{
+    const double radius = scene->sprites[k].radius;
+    double *a = s->alpha[k];
+    for (int r = 0; r < s->rows[k]; r++) {
+        const double dy = (double)(s->top[k] + r) - xy[2 * k + 1], dy2 = dy * dy + soft2;
+        for (int c = 0; c < s->columns[k]; c++) {
+            const double dx = (double)(s->left[k] + c) - xy[2 * k];
+            *a++ = cover_of(scene->edge * (radius - sqrt(dx * dx + dy2)));
+        }
+    }
+}
+
+static bool rectangles_overlap(const sprite_scratch *s, int i, int k)
+{
+    return s->left[i] < s->left[k] + s->columns[k] && s->left[k] < s->left[i] + s->columns[i] &&
+           s->top[i] < s->top[k] + s->rows[k] && s->top[k] < s->top[i] + s->rows[i];
+}
+
+// Rectangles, covers, and which sprites may share pixels.
+static void prepare_frame(sprite_scratch *s, const sprite_scene *scene, const double *xy)
+{
+    assert(scene->count <= SPRITES_MAX);
+    for (int k = 0; k < scene->count; k++) {
+        place_rectangle(s, scene, xy, k, summed_units);
+        fill_cover(s, scene, xy, k);
+    }
+    for (int k = 0; k < scene->count; k++) {
+        s->near_count[k] = 0;
+        for (int i = 0; i < scene->count; i++)
+            if (i != k && rectangles_overlap(s, i, k)) s->near[k][s->near_count[k]++] = i;
+    }
+}
+
+// Cover of a pixel by sprite k, 0 outside of its rectangle.
+static double cover_at(const sprite_scratch *s, int k, int row, int column)
+{
+    const int r = row - s->top[k], c = column - s->left[k];
+    return r >= 0 && r < s->rows[k] && c >= 0 && c < s->columns[k]
+               ? s->alpha[k][r * s->columns[k] + c]
+               : 0.0;
+}
+
+// ---- pictures ----
+
+void sprites_draw(float *frame, const sprite_scene *scene, const double *xy,
+                  sprite_scratch *scratch)
+{
+    const int64_t C = scene->channels;
+    for (int k = 0; k < scene->count; k++) {
+        place_rectangle(scratch, scene, xy, k, drawn_units);
+        fill_cover(scratch, scene, xy, k);
+    }
+    memcpy(frame, scene->background, (size_t)(scene->height * scene->width * C) * sizeof *frame);
+    // From back to front.
+    for (int k = scene->count - 1; k >= 0; k--) {
+        const double *a = scratch->alpha[k], *colour = scene->sprites[k].colour;
+        for (int r = 0; r < scratch->rows[k]; r++) {
+            float *pixel = frame + ((scratch->top[k] + r) * scene->width + scratch->left[k]) * C;
+            for (int c = 0; c < scratch->columns[k]; c++, a++)
+                for (int64_t i = 0; i < C; i++, pixel++)
+                    *pixel = (float)((double)*pixel + *a * (colour[i] - (double)*pixel));
+        }
+    }
+}
+
+void sprites_draw_reference(double *frame, const sprite_scene *scene, const double *xy)
+{
+    const int64_t C = scene->channels;
+    for (int64_t r = 0; r < scene->height; r++)
+        for (int64_t c = 0; c < scene->width; c++) {
+            double through = 1.0, *pixel = frame + (r * scene->width + c) * C;
+            for (int64_t i = 0; i < C; i++) pixel[i] = 0.0;
+            for (int k = 0; k < scene->count; k++) { // front to back
+                const double dx = (double)c - xy[2 * k], dy = (double)r - xy[2 * k + 1];
+                const double d = sqrt(dx * dx + dy * dy + soft2);
+                const double a = cover_of(scene->edge * (scene->sprites[k].radius - d));
+                for (int64_t i = 0; i < C; i++)
+                    pixel[i] += through * a * scene->sprites[k].colour[i];
+                through *= 1.0 - a;
+            }
+            for (int64_t i = 0; i < C; i++)
+                pixel[i] += through * (double)scene->background[(r * scene->width + c) * C + i];
+        }
+}
+
+double sprites_error(const sprite_scene *scene, const double *xy, const uint8_t *frame,
+                     float *picture, sprite_scratch *scratch)
+{
+    const int64_t size = scene->height * scene->width * scene->channels;
+    double sum = 0.0;
+    sprites_draw(picture, scene, xy, scratch);
+    for (int64_t i = 0; i < size; i++) {
+        const double e = (double)frame[i] * (1.0 / 255.0) - (double)picture[i];
+        sum += e * e;
+    }
+    return sum / (double)size;
+}
+
+// ---- derivatives ----
+
+// One pixel as seen from sprite k.
+typedef struct sprite_pixel {
+    double visible;                 // transmittance of what is in front
+    double front[SPRITES_CHANNELS]; // colour of what is in front
+    double under[SPRITES_CHANNELS]; // colour of what is behind
+    double ux, uy;                  // from the centre to the pixel, length 1
+    double depth;                   // R - d
+} sprite_pixel;
+
+// The sprites in front are composed from the first on, those behind from the last on.
+static void compose_pixel(sprite_pixel *out, const sprite_scene *scene, const sprite_scratch *s,
+                          int k, int row, int column)
+{
+    const int64_t C = scene->channels;
+    const float *background = scene->background + (row * scene->width + column) * C;
+    out->visible = 1.0;
+    for (int64_t i = 0; i < C; i++) {
+        out->front[i] = 0.0;
+        out->under[i] = (double)background[i];
+    }
+    for (int n = 0; n < s->near_count[k] && s->near[k][n] < k; n++) {
+        const int j = s->near[k][n];
+        const double a = cover_at(s, j, row, column);
+        for (int64_t i = 0; i < C; i++)
+            out->front[i] += out->visible * a * scene->sprites[j].colour[i];
+        out->visible *= 1.0 - a;
+    }
+    for (int n = s->near_count[k] - 1; n >= 0 && s->near[k][n] > k; n--) {
+        const int j = s->near[k][n];
+        const double a = cover_at(s, j, row, column);
+        for (int64_t i = 0; i < C; i++)
+            out->under[i] += a * (scene->sprites[j].colour[i] - out->under[i]);
+    }
+}
+
+static void measure_distance(sprite_pixel *out, const sprite_scene *scene, const double *xy, int k,
+                             int row, int column)
+{
+    const double dx = (double)column - xy[2 * k], dy = (double)row - xy[2 * k + 1];
+    const double d = sqrt(dx * dx + dy * dy + soft2);
+    out->ux = dx / d;
+    out->uy = dy / d;
+    out->depth = scene->sprites[k].radius - d;
+}
+
+// Residual and contrast of one pixel of sprite k.
+typedef struct pixel_terms {
+    double product, square;            // of residual and contrast, and of the contrast itself
+    double residual[SPRITES_CHANNELS]; // frame minus picture
+} pixel_terms;
+
+static void find_terms(pixel_terms *out, const sprite_pixel *at, const sprite_scene *scene, int k,
+                       double a, const uint8_t *frame)
+{
+    const double *colour = scene->sprites[k].colour;
+    out->product = out->square = 0.0;
+    for (int64_t i = 0; i < scene->channels; i++) {
+        const double contrast = colour[i] - at->under[i];
+        const double picture = at->front[i] + at->visible * (at->under[i] + a * contrast);
+        out->residual[i] = (double)frame[i] * (1.0 / 255.0) - picture;
+        out->product += out->residual[i] * contrast;
+        out->square += contrast * contrast;
+    }
+}
+
+// The same for a sprite that is alone over the background.
+static void find_terms_alone(pixel_terms *out, const sprite_scene *scene, int k, double a,
+                             const float *background, const uint8_t *frame)
+{
+    const double *colour = scene->sprites[k].colour;
+    out->product = out->square = 0.0;
+    for (int64_t i = 0; i < scene->channels; i++) {
+        const double under = (double)background[i], contrast = colour[i] - under;
+        out->residual[i] = (double)frame[i] * (1.0 / 255.0) - (under + a * contrast);
+        out->product += out->residual[i] * contrast;
+        out->square += contrast * contrast;
+    }
+}
+
+// Adds one pixel to the sums of a sprite. d picture / d (R - d) is slope times contrast.
+static void add_place(sprite_sums *sum, const sprite_pixel *at, const pixel_terms *terms,
+                      double slope)
+{
+    const double weight = slope * slope * terms->square, pull = slope * terms->product;
+    sum->xx += weight * at->ux * at->ux;
+    sum->xy += weight * at->ux * at->uy;
+    sum->yy += weight * at->uy * at->uy;
+    sum->x += pull * at->ux;
+    sum->y += pull * at->uy;
+}
+
+static void add_look(sprite_sums *sum, const sprite_pixel *at, const pixel_terms *terms,
+                     double slope, double cover, const sprite_scene *scene)
+{
+    const double weight = slope * slope * terms->square, pull = slope * terms->product;
+    const double by_edge = at->depth / scene->edge;
+    for (int64_t i = 0; i < scene->channels; i++) sum->colour[i] += cover * terms->residual[i];
+    sum->cover2 += cover * cover;
+    sum->radius2 += weight;
+    sum->radius += pull;
+    sum->edge2 += weight * by_edge * by_edge;
+    sum->edge += pull * by_edge;
+}
+
+void sprites_sum(sprite_sums *sums, const sprite_scene *scene, const double *xy,
+                 const uint8_t *frame, bool looks, sprite_scratch *scratch)
+{
+    prepare_frame(scratch, scene, xy);
+    for (int k = 0; k < scene->count; k++) {
+        const double *a = scratch->alpha[k];
+        const bool alone = scratch->near_count[k] == 0;
+        sprite_pixel at = {.visible = 1.0};
+        pixel_terms terms;
+        sums[k] = (sprite_sums){0};
+        for (int r = 0; r < scratch->rows[k]; r++)
+            for (int c = 0; c < scratch->columns[k]; c++, a++) {
+                const int row = scratch->top[k] + r, column = scratch->left[k] + c;
+                const int64_t pixel = (row * scene->width + column) * scene->channels;
+                // Away from the edge a pixel says nothing about the place.
+                const double rise = *a * (1.0 - *a);
+                if (!looks && rise < 1e-4) continue;
+                if (alone)
+                    find_terms_alone(&terms, scene, k, *a, scene->background + pixel,
+                                     frame + pixel);
+                else {
+                    compose_pixel(&at, scene, scratch, k, row, column);
+                    find_terms(&terms, &at, scene, k, *a, frame + pixel);
+                }
+                const double slope = scene->edge * rise * at.visible;
+                measure_distance(&at, scene, xy, k, row, column);
+                add_place(&sums[k], &at, &terms, slope);
+                if (looks) add_look(&sums[k], &at, &terms, slope, *a * at.visible, scene);
+            }
+    }
+}
+
+void sprites_gradient(double *gradient, const sprite_scene *scene, const double *xy,
+                      const float *seed, sprite_scratch *scratch)
+{
+    const int64_t C = scene->channels;
+    prepare_frame(scratch, scene, xy);
+    for (int k = 0; k < scene->count; k++) {
+        const double *a = scratch->alpha[k];
+        double gx = 0.0, gy = 0.0;
+        for (int r = 0; r < scratch->rows[k]; r++)
+            for (int c = 0; c < scratch->columns[k]; c++, a++) {
+                const int row = scratch->top[k] + r, column = scratch->left[k] + c;
+                const float *weight = seed + (row * scene->width + column) * C;
+                sprite_pixel at;
+                double product = 0.0;
+                compose_pixel(&at, scene, scratch, k, row, column);
+                measure_distance(&at, scene, xy, k, row, column);
+                for (int64_t i = 0; i < C; i++)
+                    product += (double)weight[i] * (scene->sprites[k].colour[i] - at.under[i]);
+                product *= scene->edge * *a * (1.0 - *a) * at.visible;
+                gx += product * at.ux;
+                gy += product * at.uy;
+            }
+        gradient[2 * k] = gx;
+        gradient[2 * k + 1] = gy;
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Soft discs drawn over a background, and the derivatives of the picture. A sprite of radius R at x
+// covers a pixel at distance d by a = 1 / (1 + exp(-edge (R - d))); sprite 0 is in front. All
+// lengths are in pixels; pixel (row, column) is at y = row, x = column.
+//
+// A sprite is only computed near its disc, so the cost is that of the discs and not of the picture.
+#ifndef MODELS_BODIES_SPRITES_H
+#define MODELS_BODIES_SPRITES_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "plumb/status.h"
+
+enum { SPRITES_MAX = 16, SPRITES_CHANNELS = 4 };
+
+typedef struct sprite {
+    double radius;
+    double colour[SPRITES_CHANNELS]; ///< 0 to 1
+} sprite;
+
+typedef struct sprite_scene {
+    int64_t height, width, channels;
+    const float *background; ///< (height, width, channels), 0 to 1
+    double edge;             ///< steepness of the edge, per pixel
+    int count;
+    sprite sprites[SPRITES_MAX];
+} sprite_scene;
+
+/// Sums over the pixels of one sprite that Gauss-Newton steps are made of. The residual is frame
+/// minus picture; J is the derivative of the picture.
+typedef struct sprite_sums {
+    double xx, xy, yy;               ///< J J^T by the place
+    double x, y;                     ///< J residual by the place
+    double radius2, radius;          ///< the same by the radius
+    double edge2, edge;              ///< the same by the edge
+    double cover2;                   ///< sum of squares of what the sprite covers visibly
+    double colour[SPRITES_CHANNELS]; ///< sum of visible cover times residual
+} sprite_sums;
+
+/// Memory for one frame; one per thread.
+typedef struct sprite_scratch {
+    double *alpha[SPRITES_MAX];                  ///< (height, width) each, used from the start
+    int left[SPRITES_MAX], top[SPRITES_MAX];     ///< of the rectangle that is computed
+    int columns[SPRITES_MAX], rows[SPRITES_MAX]; ///< its size
+    int near_count[SPRITES_MAX];                 ///< other sprites whose rectangles overlap
+    int near[SPRITES_MAX][SPRITES_MAX];          ///< their indices, ascending
+} sprite_scratch;
+
+plumb_status sprites_alloc(sprite_scratch *out, arena *mem, const sprite_scene *scene);
+
+/// Draws sprites at xy (count, 2), x before y, into frame (height, width, channels).
+void sprites_draw(float *frame, const sprite_scene *scene, const double *xy,
+                  sprite_scratch *scratch);
+/// The definition: every pixel of every sprite, in double.
+void sprites_draw_reference(double *frame, const sprite_scene *scene, const double *xy);
+
+/// Sums of every sprite for a frame of bytes, which are 255 times the picture. Without `looks` only
+/// those of the place.
+void sprites_sum(sprite_sums *sums, const sprite_scene *scene, const double *xy,
+                 const uint8_t *frame, bool looks, sprite_scratch *scratch);
+
+/// The gradient of sum(seed * picture) by the places (count, 2), given seed (height, width,
+/// channels).
+void sprites_gradient(double *gradient, const sprite_scene *scene, const double *xy,
+                      const float *seed, sprite_scratch *scratch);
+
+/// Mean squared difference of a frame of bytes and the picture. `picture` is scratch memory for
+/// one frame.
+double sprites_error(const sprite_scene *scene, const double *xy, const uint8_t *frame,
+                     float *picture, sprite_scratch *scratch);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// Tracks in units of length, and first guesses from their geometry.
+#include "models/bodies/tracks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "math/cholesky.h"
+#include "math/stats.h"
+
+void tracks_to_units(double *xy, int64_t steps, const bodies_config *config)
+{
+    const int n = 2 * config->objects;
+    for (int64_t t = 0; t < steps; t++)
+        for (int i = 0; i < n; i++) {
+            double *at = xy + t * n + i;
+            *at = (*at - config->middle[i % 2]) / config->pixels;
+            if (config->box > 0.0 && t)
+                *at -= config->box * nearbyint((*at - at[-n]) / config->box);
+        }
+}
+
+// Algebraic fit: x^2 + y^2 = 2 a x + 2 b y + c is linear in a, b, c.
+track_circle tracks_fit_circle(const double *xy, int64_t steps, int stride)
+{
+    double normal[9] = {0}, right[3] = {0}, sum = 0.0, square = 0.0;
+    for (int64_t t = 0; t < steps; t++) {
+        const double *p = xy + t * stride, row[3] = {2.0 * p[0], 2.0 * p[1], 1.0};
+        for (int i = 0; i < 3; i++) {
+            right[i] += row[i] * (p[0] * p[0] + p[1] * p[1]);
+            for (int k = 0; k < 3; k++) normal[3 * i + k] += row[i] * row[k];
+        }
+    }
+    for (int i = 0; i < 3; i++) normal[4 * i] += 1e-12 * (double)steps;
+    if (!cholesky_small_factor(normal, 3, 0.0)) return (track_circle){.residual = 1e9};
+    cholesky_small_solve(right, normal, 3, 1);
+    track_circle circle = {.x = right[0], .y = right[1]};
+    for (int64_t t = 0; t < steps; t++) {
+        const double r = hypot(xy[t * stride] - circle.x, xy[t * stride + 1] - circle.y);
+        sum += r;
+        square += r * r;
+    }
+    circle.radius = sum / (double)steps;
+    circle.residual = sqrt(fmax(square / (double)steps - circle.radius * circle.radius, 0.0));
+    return circle;
+}
+
+// Standard deviation of the distance of an object from a point.
+static double spread_about(const double *xy, int64_t steps, int stride, const double *centre)
+{
+    double sum = 0.0, square = 0.0;
+    for (int64_t t = 0; t < steps; t++) {
+        const double r = hypot(xy[t * stride] - centre[0], xy[t * stride + 1] - centre[1]);
+        sum += r;
+        square += r * r;
+    }
+    sum /= (double)steps;
+    return square / (double)steps - sum * sum;
+}
+
+bool tracks_order_chain(double *xy, int64_t steps, const double *pivot)
+{
+    double spread[2];
+    for (int k = 0; k < 2; k++)
+        spread[k] = pivot ? spread_about(xy + 2 * k, steps, 4, pivot)
+                          : tracks_fit_circle(xy + 2 * k, steps, 4).residual;
+    if (!(spread[1] < spread[0])) return false;
+    for (int64_t t = 0; t < steps; t++)
+        for (int c = 0; c < 2; c++) {
+            const double keep = xy[4 * t + c];
+            xy[4 * t + c] = xy[4 * t + 2 + c];
+            xy[4 * t + 2 + c] = keep;
+        }
+    return true;
+}
+
+// The median centre of the inner objects whose circles are clearly better than those of the outer.
+static plumb_status find_pivot(double pivot[2], const bodies_tracks *tracks, arena *mem)
+{
+    const arena_mark mark = arena_get_mark(mem);
+    double *x = ARENA_ALLOC(mem, double, tracks->count),
+           *y = ARENA_ALLOC(mem, double, tracks->count);
+    if (!x || !y) return PLUMB_EMEMORY;
+    int64_t found = 0;
+    for (int64_t i = 0; i < tracks->count; i++) {
+        const double *xy = tracks->xy + i * tracks->steps * 4;
+        const track_circle a = tracks_fit_circle(xy, tracks->steps, 4),
+                           b = tracks_fit_circle(xy + 2, tracks->steps, 4);
+        const track_circle *best = a.residual < b.residual ? &a : &b;
+        if (best->residual > 0.2 * fmax(a.residual, b.residual)) continue;
+        x[found] = best->x;
+        y[found++] = best->y;
+    }
+    pivot[0] = found ? stats_median(x, found) : 0.0;
+    pivot[1] = found ? stats_median(y, found) : 0.0;
+    arena_rewind(mem, mark);
+    return found ? PLUMB_OK
+                 : fail(PLUMB_EVALUE,
+                        "no object moves on a circle, so they do not hang on a chain; use "
+                        "structure=points");
+}
+
+// Puts the inner object first in all trajectories.
+static plumb_status order_objects(bodies_tracks *tracks, const bodies_config *config, arena *mem)
+{
+    double pivot[2];
+    const plumb_status st = config->constants ? PLUMB_OK : find_pivot(pivot, tracks, mem);
+    for (int64_t i = 0; i < tracks->count && !st; i++)
+        if (tracks_order_chain(tracks->xy + i * tracks->steps * 4, tracks->steps,
+                               config->constants ? NULL : pivot)) {
+            const double keep = tracks->radius[2 * i];
+            tracks->radius[2 * i] = tracks->radius[2 * i + 1];
+            tracks->radius[2 * i + 1] = keep;
+        }
+    return st;
+}
+
+plumb_status tracks_make(bodies_tracks *out, arena *mem, const track_set *seen,
+                         const bodies_config *config)
+{
+    const int64_t size = seen->steps * 2 * seen->objects;
+    *out = (bodies_tracks){.steps = seen->steps};
+    out->xy = ARENA_ALLOC(mem, double, seen->count *size);
+    out->radius = ARENA_ALLOC(mem, double, seen->count * seen->objects);
+    double *sorted = ARENA_ALLOC(mem, double, seen->count * seen->steps);
+    if (!out->xy || !out->radius || !sorted) return PLUMB_EMEMORY;
+    memcpy(sorted, seen->error, (size_t)(seen->count * seen->steps) * sizeof *sorted);
+    const double median = stats_median(sorted, seen->count * seen->steps);
+    const double limit = fmax(3e-4, 20.0 * median);
+    for (int64_t i = 0; i < seen->count; i++) {
+        double worst = 0.0;
+        for (int64_t t = 0; t < seen->steps; t++)
+            worst = fmax(worst, seen->error[i * seen->steps + t]);
+        if (worst > limit) continue;
+        memcpy(out->xy + out->count * size, seen->xy + i * size, (size_t)size * sizeof *out->xy);
+        for (int k = 0; k < seen->objects; k++)
+            out->radius[out->count * seen->objects + k] = seen->looks[i * seen->objects + k].radius;
+        tracks_to_units(out->xy + out->count++ * size, seen->steps, config);
+    }
+    if (median > 1e-3 || 2 * out->count < seen->count)
+        return fail(PLUMB_EVALUE,
+                    "%d discs of flat colour do not explain the frames: their squared error is "
+                    "%.2g (median), and %lld of %lld videos are drawn badly; this model is for a "
+                    "fixed number of round objects before a background at rest",
+                    seen->objects, median, (long long)(seen->count - out->count),
+                    (long long)seen->count);
+    if (out->count < seen->count)
+        status_log("%lld of %lld videos are not used: objects were lost in them",
+                   (long long)(seen->count - out->count), (long long)seen->count);
+    return config->chain && config->objects == 2 ? order_objects(out, config, mem) : PLUMB_OK;
+}
+
+void tracks_start_row(double *row, const bodies_tracks *tracks, const bodies_config *config,
+                      int64_t index)
+{
+    const int n = config->objects;
+    const double *xy = tracks->xy + index * tracks->steps * 2 * n;
+    const track_circle circle = tracks_fit_circle(xy, tracks->steps, 2 * n);
+    double distance = 0.0;
+    row[ROW_X] = circle.x;
+    row[ROW_Y] = circle.y;
+    row[ROW_STRENGTH] = 0.0;
+    row[ROW_LENGTH] = log(fmax(circle.radius, 1e-3));
+    if (n < 2) return;
+    for (int64_t t = 0; t < tracks->steps; t++)
+        distance += hypot(xy[4 * t + 2] - xy[4 * t], xy[4 * t + 3] - xy[4 * t + 1]);
+    row[ROW_LENGTH + 1] = log(fmax(distance / (double)tracks->steps, 1e-3));
+}
+
+void tracks_use_length(double *row, const bodies_tracks *tracks, const bodies_config *config,
+                       int64_t index, double log_length)
+{
+    const int n = 2 * config->objects;
+    const double *xy = tracks->xy + index * tracks->steps * n;
+    double mean[2] = {0};
+    for (int64_t t = 0; t < tracks->steps; t++)
+        for (int c = 0; c < 2; c++) mean[c] += xy[t * n + c] / (double)tracks->steps;
+    const double dx = row[ROW_X] - mean[0], dy = row[ROW_Y] - mean[1];
+    const double scale = exp(log_length) / (hypot(dx, dy) + 1e-9);
+    row[ROW_X] = mean[0] + scale * dx;
+    row[ROW_Y] = mean[1] + scale * dy;
+    row[ROW_LENGTH] = log_length;
+}
+
+plumb_status tracks_find_range(double range[2], const bodies_tracks *tracks,
+                               const bodies_config *config)
+{
+    enum { EVERY = 7 };
+    const int K = config->objects;
+    arena mem = {0};
+    const int64_t rows = (tracks->count * tracks->steps + EVERY - 1) / EVERY;
+    double *all = ARENA_ALLOC(&mem, double, rows *K *(K - 1) / 2);
+    int64_t found = 0;
+    for (int64_t n = 0; n < tracks->count * tracks->steps && all; n += EVERY) {
+        const double *xy = tracks->xy + n * 2 * K;
+        for (int i = 0; i < K; i++)
+            for (int j = i + 1; j < K; j++) {
+                double d[2];
+                for (int c = 0; c < 2; c++) {
+                    d[c] = xy[2 * i + c] - xy[2 * j + c];
+                    if (config->box > 0.0) d[c] -= config->box * nearbyint(d[c] / config->box);
+                }
+                all[found++] = hypot(d[0], d[1]);
+            }
+    }
+    if (all) {
+        range[0] = stats_quantile(all, found, 0.002);
+        range[1] = stats_quantile(all, found, 0.998);
+        if (config->box > 0.0 && range[1] > 0.5 * config->box) range[1] = 0.5 * config->box;
+    }
+    arena_clear(&mem);
+    if (!all) return PLUMB_EMEMORY;
+    return range[0] > 0.0 && range[1] > 1.0001 * range[0]
+               ? PLUMB_OK
+               : fail(PLUMB_EVALUE, "the distance between objects never changes, so no force "
+                                    "between them can be learnt; use pair=none and field=on");
+}

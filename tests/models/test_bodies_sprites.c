@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "models/bodies/sprites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/test.h"
+
+enum { SIZE = 20, CHANNELS = 3, VALUES = SIZE * SIZE * CHANNELS, SPRITES = 3 };
+
+typedef struct bench {
+    arena mem;
+    sprite_scene scene;
+    sprite_scratch scratch;
+    float background[VALUES];
+    double xy[2 * SPRITES];
+} bench;
+
+// Three discs; the first two overlap, the third is cut by the edge of the picture.
+static void bench_start(bench *b)
+{
+    *b = (bench){.scene = {.height = SIZE,
+                           .width = SIZE,
+                           .channels = CHANNELS,
+                           .edge = 2.3,
+                           .count = SPRITES,
+                           .sprites = {{2.5, {1.0, 0.1, 0.0, 0.0}},
+                                       {3.1, {0.0, 0.9, 0.8, 0.0}},
+                                       {1.7, {0.2, 0.3, 1.0, 0.0}}}},
+                 .xy = {8.3, 9.1, 11.2, 10.4, 18.6, 1.3}};
+    for (int i = 0; i < VALUES; i++) b->background[i] = (float)(0.3 + 0.2 * sin(0.7 * i));
+    b->scene.background = b->background;
+    CHECK_OK(sprites_alloc(&b->scratch, &b->mem, &b->scene));
+}
+
+TEST(drawing_near_the_discs_equals_drawing_every_pixel)
+{
+    bench b;
+    bench_start(&b);
+    double want[VALUES];
+    float got[VALUES];
+    sprites_draw_reference(want, &b.scene, b.xy);
+    sprites_draw(got, &b.scene, b.xy, &b.scratch);
+    for (int i = 0; i < VALUES; i++) CHECK_NEAR((double)got[i], want[i], 2e-5);
+    arena_clear(&b.mem);
+}
+
+TEST(a_sprite_at_nan_or_far_away_draws_nothing)
+{
+    bench b;
+    bench_start(&b);
+    float got[VALUES];
+    double away[2 * SPRITES] = {(double)NAN, 3.0, 1e300, -5.0, -500.0, 0.0};
+    sprites_draw(got, &b.scene, away, &b.scratch);
+    CHECK(!memcmp(got, b.background, sizeof got));
+    arena_clear(&b.mem);
+}
+
+// Sum of weights times the picture, in double.
+static double weigh_picture(const bench *b, const double *xy, const float *weight)
+{
+    double picture[VALUES], sum = 0.0;
+    sprites_draw_reference(picture, &b->scene, xy);
+    for (int i = 0; i < VALUES; i++) sum += (double)weight[i] * picture[i];
+    return sum;
+}
+
+TEST(the_gradient_by_places_is_that_of_differences)
+{
+    bench b;
+    bench_start(&b);
+    float weight[VALUES];
+    double got[2 * SPRITES];
+    for (int i = 0; i < VALUES; i++) weight[i] = (float)cos(1.3 * i);
+    sprites_gradient(got, &b.scene, b.xy, weight, &b.scratch);
+    for (int i = 0; i < 2 * SPRITES; i++) {
+        const double h = 1e-5, keep = b.xy[i];
+        b.xy[i] = keep + h;
+        const double high = weigh_picture(&b, b.xy, weight);
+        b.xy[i] = keep - h;
+        const double low = weigh_picture(&b, b.xy, weight);
+        b.xy[i] = keep;
+        CHECK_NEAR(got[i], (high - low) / (2.0 * h), 1e-4);
+    }
+    arena_clear(&b.mem);
+}
+
+// Half the squared residual of the frame, whose derivatives are minus the sums.
+static double half_square(const bench *b, const uint8_t *frame)
+{
+    double picture[VALUES], sum = 0.0;
+    sprites_draw_reference(picture, &b->scene, b->xy);
+    for (int i = 0; i < VALUES; i++) {
+        const double e = frame[i] / 255.0 - picture[i];
+        sum += 0.5 * e * e;
+    }
+    return sum;
+}
+
+static double slope_of(const bench *b, double *value, const uint8_t *frame)
+{
+    const double h = 1e-5, keep = *value;
+    *value = keep + h;
+    const double high = half_square(b, frame);
+    *value = keep - h;
+    const double low = half_square(b, frame);
+    *value = keep;
+    return (high - low) / (2.0 * h);
+}
+
+TEST(the_sums_are_the_gradient_of_the_squared_residual)
+{
+    bench b;
+    bench_start(&b);
+    uint8_t frame[VALUES];
+    sprite_sums sums[SPRITES];
+    for (int i = 0; i < VALUES; i++) frame[i] = (uint8_t)(i * 37 % 256);
+    sprites_sum(sums, &b.scene, b.xy, frame, true, &b.scratch);
+    double edge = 0.0;
+    for (int k = 0; k < SPRITES; k++) {
+        CHECK_NEAR(sums[k].x, -slope_of(&b, &b.xy[2 * k], frame), 5e-3);
+        CHECK_NEAR(sums[k].y, -slope_of(&b, &b.xy[2 * k + 1], frame), 5e-3);
+        CHECK_NEAR(sums[k].radius, -slope_of(&b, &b.scene.sprites[k].radius, frame), 5e-3);
+        for (int c = 0; c < CHANNELS; c++)
+            CHECK_NEAR(sums[k].colour[c], -slope_of(&b, &b.scene.sprites[k].colour[c], frame),
+                       3e-2);
+        edge += sums[k].edge;
+    }
+    CHECK_NEAR(edge, -slope_of(&b, &b.scene.edge, frame), 2e-2);
+    arena_clear(&b.mem);
+}
+
+TEST(the_error_of_its_own_picture_is_that_of_rounding_to_bytes)
+{
+    bench b;
+    bench_start(&b);
+    double picture[VALUES];
+    float scratch[VALUES];
+    uint8_t frame[VALUES];
+    sprites_draw_reference(picture, &b.scene, b.xy);
+    for (int i = 0; i < VALUES; i++) frame[i] = (uint8_t)(255.0 * picture[i] + 0.5);
+    const double own = sprites_error(&b.scene, b.xy, frame, scratch, &b.scratch);
+    CHECK(own < 2e-6);
+    b.xy[0] += 1.0;
+    CHECK(sprites_error(&b.scene, b.xy, frame, scratch, &b.scratch) > 100.0 * own);
+    arena_clear(&b.mem);
+}
