@@ -38,7 +38,7 @@ static plumb_record *record;
 static plumb_report *report;
 static plumb_sweep *sweep;
 static plumb_loader *loader;
-static double text_storage[4096];
+static double text_storage[1 << 16];
 
 static void need(plumb_status status)
 {
