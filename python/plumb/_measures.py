@@ -305,12 +305,12 @@ def compare(models, **options):
     return Comparison(record(lib.plumb_compare_record, ctypes.byref(out), ctypes.byref(opt)))
 
 
-def dynamics(latent, encoded, truth, *, energy=None, **options):
+def dynamics(latent, encoded, truth, *, energy=None, angles=(), **options):
     """Does the model move as the world moves?
 
     encoded (trajectories, steps, d) are latents of true frames, latent (trajectories, steps, d) the model's own rollouts from the
-    first of them, truth (trajectories, steps, k) the true states, energy (trajectories, steps) what the world keeps. The state is
-    read out of encoded latents by a probe, and the same readout is applied to the rollouts. Options are those of
+    first of them, truth (trajectories, steps, k) the true states, energy (trajectories, steps) what the world keeps; angles are the
+    numbers of the columns of the truth that are angles, which become sines and cosines. The state is read out of encoded latents by a probe, and the same readout is applied to the rollouts. Options are those of
     plumb_dynamics_options: context=5, deviations=0.5, nonlinear=False ...
 
     >>> import numpy as np, plumb
@@ -326,6 +326,11 @@ def dynamics(latent, encoded, truth, *, energy=None, **options):
     for name, array in views.items():
         if array is not None:
             setattr(given, name, ctypes.pointer(array))
+    if angles:
+        width = views["truth"].shape[views["truth"].ndim - 1]
+        if not all(isinstance(k, int) and 0 <= k < width for k in angles):
+            raise ValueError(f"angles is {list(angles)}, wanted numbers of columns, 0 to {width - 1}")
+        given.angles = (ctypes.c_bool * width)(*[k in angles for k in range(width)])
     _, text = _measure("dynamics", [ctypes.byref(given)], options_struct("dynamics_options", options))
     return Dynamics(text)
 

@@ -65,7 +65,7 @@ STRUCTS = {
         "vpt:state_forecast_value vpt_median:d vpt_per_trajectory:d* last:state_forecast_baseline linear:state_forecast_baseline "
         "mean:state_forecast_baseline lyapunov:lyapunov energy_drift:d energy_drift_truth:d crps:d energy_score:d samples:q "
         "diverged:q trajectories:q steps:q scored:q space:q columns:q seconds:d input_hash:B33 memory:p",
-    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array*",
+    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array* angles:b*",
     "dynamics_conserved": "measured:b truth:d encoded:d rollout:d trend:d share:d",
     "dynamics":
         "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "

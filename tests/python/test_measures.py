@@ -356,6 +356,9 @@ def test_dynamics_are_the_programs(program):
     assert result.verdict == want["verdict"] == "drifts" and near(result.motion, want["motion"])
     assert "drifts" in repr(result) and result.flow["area_change"] < -0.3
     assert plumb.dynamics(LATENT, LATENT, TRUTH).verdict == "right"
+    assert plumb.dynamics(LATENT, LATENT, TRUTH, angles=[0]).dims == 3
+    with pytest.raises(ValueError):
+        plumb.dynamics(LATENT, LATENT, TRUTH, angles=[2])
     with pytest.raises(plumb.ShapeError):
         plumb.dynamics(LATENT[:, 1:], LATENT, TRUTH)
     with pytest.raises(TypeError):
