@@ -44,12 +44,15 @@ typedef struct plumb_dynamics_input {
     const plumb_array *truth;   ///< (trajectories, steps, k) true states.
     /// (trajectories, steps) a quantity that the world keeps, or NULL.
     const plumb_array *energy;
+    /// (k) true for columns of the truth that are angles in radians, or NULL. Each is replaced by
+    /// its sine and its cosine, and all numbers are about these.
+    const bool *angles;
 } plumb_dynamics_input;
 
 /// What the motion is like.
 typedef enum plumb_dynamics_verdict {
-    PLUMB_DYNAMICS_UNKNOWN,     ///< The state cannot be read out of the latents.
-    PLUMB_DYNAMICS_RIGHT,       ///< As right as the readout allows, to the last step.
+    PLUMB_DYNAMICS_UNKNOWN, ///< The state cannot be read out of the latents, or not well enough.
+    PLUMB_DYNAMICS_RIGHT,   ///< As right as the readout allows, to the last step.
     PLUMB_DYNAMICS_OUT_OF_STEP, ///< Right for a while; then the right kind of motion, out of step.
     PLUMB_DYNAMICS_DRIFTS,      ///< Conserved quantities change: it spirals in or out.
     PLUMB_DYNAMICS_STOPS,       ///< The motion dies out or stands still.

@@ -6,6 +6,7 @@
 
 #include "plumb/array.h"
 #include "plumb/audit.h"
+#include "plumb/compare.h"
 #include "plumb/dataset.h"
 #include "plumb/distributed.h"
 #include "plumb/dynamics.h"

@@ -85,6 +85,11 @@ class Dynamics(Result):
     vpt: float
     vpt_ci: Interval
 
+class Comparison(Result):
+    models: List[Dict[str, Any]]
+    pairs: List[Dict[str, Any]]
+    items: int
+
 class Probe(Result):
     r2: float
     r2_nonlinear: Optional[float]
@@ -194,7 +199,8 @@ def probe(latent: Union[ArrayLike, Sequence[ArrayLike]], targets: Union[ArrayLik
           offsets: Optional[ArrayLike] = None, cut: Optional[int] = None, ood: Union[None, str, ArrayLike] = None, angles: Sequence[str] = (),
           columns: Optional[Mapping[str, Sequence[str]]] = None, **options: Any) -> Probe: ...
 def dynamics(latent: ArrayLike, encoded: ArrayLike, truth: ArrayLike, *, energy: Optional[ArrayLike] = None,
-             **options: Any) -> Dynamics: ...
+             angles: Sequence[int] = (), **options: Any) -> Dynamics: ...
+def compare(models: Mapping[str, ArrayLike], **options: Any) -> Comparison: ...
 def surprise(surprise: Optional[ArrayLike] = None, *, truth: Optional[ArrayLike] = None,
              prediction: Optional[ArrayLike] = None, feature: Optional[ArrayLike] = None,
              observation: Optional[ArrayLike] = None, surprise_voe: Optional[ArrayLike] = None,

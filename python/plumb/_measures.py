@@ -6,8 +6,8 @@ import json
 import numpy as np
 
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
-from ._native import SCORERS, ShapeError, call, lib, new_result, record, types
-from ._results import Dynamics, Forecast, Kappa, Probe, StateForecast, Surprise, Symetric
+from ._native import SCORERS, Handle, ShapeError, call, lib, new_result, record, types
+from ._results import Comparison, Dynamics, Forecast, Kappa, Probe, StateForecast, Surprise, Symetric
 
 
 def _views(optional=(), **given):
@@ -280,12 +280,37 @@ def probe(latent, targets, *, frames=None, action=None, lengths=None, offsets=No
     return Probe(text)
 
 
-def dynamics(latent, encoded, truth, *, energy=None, **options):
+def compare(models, **options):
+    """Is one model better than another, on the same items?
+
+    models is a dict of scores by name: (items,) of one run, or (runs, items). For every pair the mean difference, its interval by a
+    paired bootstrap, and p by changes of sign, corrected for the number of pairs. Options are those of plumb_compare_options:
+    lower_is_better=True, resamples=2000, flips=10000, seed=1.
+
+    >>> import numpy as np, plumb
+    >>> result = plumb.compare({"a": np.arange(10.0), "b": np.arange(10.0) + 1})
+    >>> result.pairs[0]["difference"], round(result.pairs[0]["p"], 4)
+    (-1, 0.002)
+    """
+    handle = Handle(lib.plumb_compare_free)
+    call(lib.plumb_compare_create, ctypes.byref(handle._as_parameter_))
+    for name, value in models.items():
+        scores = np.atleast_2d(np.ascontiguousarray(to_numpy(value, name), np.float64))
+        if scores.ndim != 2:
+            raise ShapeError(f"scores of {name} have shape {scores.shape}, wanted (items,) or (runs, items)")
+        for one in scores:
+            call(lib.plumb_compare_add, handle, str(name).encode(), one.ctypes.data, len(one))
+    opt, out = options_struct("compare_options", options), new_result("compare_result")
+    call(lib.plumb_compare_measure, ctypes.byref(out), handle, ctypes.byref(opt))
+    return Comparison(record(lib.plumb_compare_record, ctypes.byref(out), ctypes.byref(opt)))
+
+
+def dynamics(latent, encoded, truth, *, energy=None, angles=(), **options):
     """Does the model move as the world moves?
 
     encoded (trajectories, steps, d) are latents of true frames, latent (trajectories, steps, d) the model's own rollouts from the
-    first of them, truth (trajectories, steps, k) the true states, energy (trajectories, steps) what the world keeps. The state is
-    read out of encoded latents by a probe, and the same readout is applied to the rollouts. Options are those of
+    first of them, truth (trajectories, steps, k) the true states, energy (trajectories, steps) what the world keeps; angles are the
+    numbers of the columns of the truth that are angles, which become sines and cosines. The state is read out of encoded latents by a probe, and the same readout is applied to the rollouts. Options are those of
     plumb_dynamics_options: context=5, deviations=0.5, nonlinear=False ...
 
     >>> import numpy as np, plumb
@@ -301,6 +326,11 @@ def dynamics(latent, encoded, truth, *, energy=None, **options):
     for name, array in views.items():
         if array is not None:
             setattr(given, name, ctypes.pointer(array))
+    if angles:
+        width = views["truth"].shape[views["truth"].ndim - 1]
+        if not all(isinstance(k, int) and 0 <= k < width for k in angles):
+            raise ValueError(f"angles is {list(angles)}, wanted numbers of columns, 0 to {width - 1}")
+        given.angles = (ctypes.c_bool * width)(*[k in angles for k in range(width)])
     _, text = _measure("dynamics", [ctypes.byref(given)], options_struct("dynamics_options", options))
     return Dynamics(text)
 

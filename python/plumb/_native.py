@@ -65,7 +65,7 @@ STRUCTS = {
         "vpt:state_forecast_value vpt_median:d vpt_per_trajectory:d* last:state_forecast_baseline linear:state_forecast_baseline "
         "mean:state_forecast_baseline lyapunov:lyapunov energy_drift:d energy_drift_truth:d crps:d energy_score:d samples:q "
         "diverged:q trajectories:q steps:q scored:q space:q columns:q seconds:d input_hash:B33 memory:p",
-    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array*",
+    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array* angles:b*",
     "dynamics_conserved": "measured:b truth:d encoded:d rollout:d trend:d share:d",
     "dynamics":
         "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "
@@ -117,6 +117,7 @@ STRUCTS = {
         "pair_count:q tuples:q tested:q tested_tuple:q* observed:q split:b dims:q concept_count:q "
         "concept_names:p concept_of:q* frames:q frame_surprise:d* zero_features:q equal_observations:q "
         "k:q least_observed:q error_unit:i joined:i seconds:d input_hash:B33 memory:p",
+    "compare_result": "model:p models:q pair:p pairs:q items:q memory:p",
     "world_parameter": "name:s count:q integer:b",
     "world_info":
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
@@ -140,7 +141,7 @@ STRUCTS = {
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "loops_options", "phase_space_options",
              "forecast_options", "surprise_options", "surprise_losses_options",
-              "probe_options", "state_forecast_options", "dynamics_options", "evaluation_options", "rollout_options", "report_options")
+              "probe_options", "state_forecast_options", "dynamics_options", "compare_options", "evaluation_options", "rollout_options", "report_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -300,6 +301,13 @@ i plumb_state_forecast_measure state_forecast* state_forecast_input* state_forec
 i plumb_dynamics_measure dynamics* dynamics_input* dynamics_options*
   plumb_dynamics_clear dynamics*
   plumb_dynamics_record p dynamics* dynamics_options*
+  plumb_compare_options_init compare_options* z
+i plumb_compare_create p*
+  plumb_compare_free p
+i plumb_compare_add p s p q
+i plumb_compare_measure compare_result* p compare_options*
+  plumb_compare_result_clear compare_result*
+  plumb_compare_record p compare_result* compare_options*
   plumb_probe_options_init probe_options* z
 i plumb_probe_measure probe* probe_input* probe_options*
   plumb_probe_clear probe*

@@ -121,6 +121,16 @@ class Dynamics(Result):
         return f"{self.verdict}: {self.verdict_why}", rows
 
 
+class Comparison(Result):
+    """Models and pairs of models, lists of dicts."""
+
+    def _verdict(self):
+        rows = [(one["name"], number(one["mean"]), interval(one["mean_ci"])) for one in self.models]
+        rows += [(f"{one['first']} - {one['second']}, p {one['p_adjusted']:.3g}", number(one["difference"]),
+                  interval(one["difference_ci"])) for one in self.pairs]
+        return f"{len(self.models)} models on {self.items} items", rows
+
+
 class Probe(Result):
     """R2 of every target by a linear and a non-linear probe, and controls. `targets` and `groups` are lists of dicts."""
 

@@ -2,12 +2,16 @@
 // plumb dynamics: does the model move as the world moves?
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/common/command.h"
 
+enum { MAX_COLUMNS = 4096 };
+
 typedef struct dynamics_command {
     const char *encoded, *require;
+    option_list angles;
     bool linear_only, json;
     plumb_dynamics_options opt;
 } dynamics_command;
@@ -17,6 +21,8 @@ typedef struct dynamics_command {
 static const cli_option command_options[] = {
     {.name = "encoded", .group = "input", .kind = OPTION_STRING, AT(encoded), .value = "F",
      .help = "the encoded latents, if they are in another file"},
+    {.name = "angle", .kind = OPTION_STRING, AT(angles), .is_list = true, .value = "K",
+     .help = "column K of the truth, from 0, is an angle in radians; repeatable"},
     {.name = "context", FROM(dynamics_options, opt, "context"), .group = "measure"},
     {.name = "deviations", FROM(dynamics_options, opt, "deviations")},
     {.name = "folds", FROM(dynamics_options, opt, "folds")},
@@ -130,6 +136,7 @@ typedef struct dynamics_arrays {
     plumb_file *file[2];
     plumb_array latent, encoded, truth, energy;
     bool has_energy;
+    bool angle[MAX_COLUMNS];
 } dynamics_arrays;
 
 static int read_arrays(dynamics_arrays *in, const dynamics_command *cmd, const char *path)
@@ -155,13 +162,31 @@ static int read_arrays(dynamics_arrays *in, const dynamics_command *cmd, const c
     return EXIT_DONE;
 }
 
+// Marks the columns of --angle.
+static int mark_angles(dynamics_arrays *in, const option_list *angles)
+{
+    const int64_t columns = in->truth.ndim ? in->truth.shape[in->truth.ndim - 1] : 0;
+    for (int i = 0; i < angles->count; i++) {
+        char *end;
+        const long long column = strtoll(angles->item[i], &end, 10);
+        if (*end || end == angles->item[i] || column < 0 || column >= columns ||
+            columns > MAX_COLUMNS)
+            return cli_error(&cmd_dynamics, EXIT_USAGE,
+                             "--angle takes a column of the truth, 0 to %lld, not \"%s\"",
+                             (long long)columns - 1, angles->item[i]);
+        in->angle[column] = true;
+    }
+    return EXIT_DONE;
+}
+
 static int measure_arrays(const dynamics_command *cmd, const dynamics_arrays *in, const char *path)
 {
     const plumb_dynamics_input input = {.size = sizeof input,
                                         .latent = &in->latent,
                                         .encoded = &in->encoded,
                                         .truth = &in->truth,
-                                        .energy = in->has_energy ? &in->energy : NULL};
+                                        .energy = in->has_energy ? &in->energy : NULL,
+                                        .angles = cmd->angles.count ? in->angle : NULL};
     plumb_dynamics result;
     cli_show_log(&cmd_dynamics);
     progress_begin("dynamics");
@@ -188,6 +213,7 @@ static int run(void *given, int files, char **file)
     if (code != EXIT_DONE) return code;
     dynamics_arrays in = {0};
     code = read_arrays(&in, cmd, file[0]);
+    if (code == EXIT_DONE) code = mark_angles(&in, &cmd->angles);
     if (code == EXIT_DONE) code = measure_arrays(cmd, &in, file[0]);
     for (int i = 0; i < 2; i++) plumb_file_close(in.file[i]);
     return code;

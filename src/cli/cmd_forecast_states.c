@@ -24,8 +24,15 @@ static double *compute_energies(plumb_array *out, const plumb_world *world,
         index++;
     for (int64_t i = 0; i < rows; i++) {
         plumb_array_to_double(state, states, i * size, size);
-        if (plumb_world_quantity_compute(energy + i, world, index, state, 1, NULL))
-            energy[i] = (double)NAN;
+        const plumb_status st =
+            plumb_world_quantity_compute(energy + i, world, index, state, 1, NULL);
+        // A predicted state may be none of this world.
+        if (st == PLUMB_EVALUE) energy[i] = (double)NAN;
+        else if (st) {
+            cli_last_error(&cmd_forecast);
+            free(energy);
+            return NULL;
+        }
     }
     *out = plumb_array_view(energy, PLUMB_FLOAT64, 2, states->shape);
     return energy;

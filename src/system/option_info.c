@@ -3,6 +3,7 @@
 // the table of its own options; this file only lists the tables.
 #include <string.h>
 
+#include "compare/options.h"
 #include "dataset/options.h"
 #include "evaluate/options.h"
 #include "measures/dynamics/dynamics.h"
@@ -29,7 +30,7 @@ static const option_table *const tables[] = {
     &training_option_table,    &evaluation_option_table,    &rollout_option_table,
     &audit_option_table,       &sweep_option_table,         &report_option_table,
     &item_figure_option_table, &probe_option_table,         &state_forecast_option_table,
-    &dynamics_option_table};
+    &dynamics_option_table,    &compare_option_table};
 
 bool plumb_option_info_at(plumb_option_info *info, const char *name, int64_t index)
 {

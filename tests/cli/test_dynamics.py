@@ -103,6 +103,25 @@ def test_latents_that_hold_no_state(data):
     assert got["verdict"] == "unknown" and "cannot be read out" in got["verdict_why"]
 
 
+def test_an_angle_that_jumps_is_read_as_sine_and_cosine(data):
+    rng = np.random.default_rng(8)
+    speed, angle = rng.uniform(0.1, 0.3, (40, 1)), rng.uniform(-3, 3, (40, 1))
+    turned = np.stack([(angle + speed * np.arange(STEPS) + np.pi) % (2 * np.pi) - np.pi, np.repeat(speed, STEPS, 1)], -1)
+    z = np.stack([np.sin(turned[..., 0]), np.cos(turned[..., 0]), turned[..., 1]], -1) @ rng.normal(size=(3, 6))
+    file = data.folder / "turned.npz"
+    np.savez(file, latent=z, encoded=z, truth=turned)
+    got, without = answer(file, "--angle", "0"), answer(file, "--linear-only")
+    assert got["verdict"] == "right" and got["dims"] == 3 and got["r2"] > 0.999 > without["r2"]
+    refused("0 to 1, not \"2\"", file, "--angle", "2", code=2)
+
+
+def test_a_readout_that_is_poor_says_so(data):
+    rng = np.random.default_rng(9)
+    noisy = data.encoded + 2.3 * rng.normal(size=data.encoded.shape)
+    got = answer(data.save(data.truth, encoded=noisy, latent=noisy))
+    assert got["verdict"] == "unknown" and got["r2"] > 0.6 and "more cannot be told" in got["verdict_why"]
+
+
 def test_a_motion_of_another_kind(data):
     rng = np.random.default_rng(4)
     walk = data.truth[:, :1] + 0.3 * np.cumsum(rng.normal(size=(40, STEPS, 2)), 1) * 0.5

@@ -30,6 +30,12 @@ COMMANDS = {
     "measure": ["{in}/model.npz", "--centres", "20", "--resamples", "20", "--items", "{out}/items.jsonl", "--json"],
     "surprise": ["{in}/surprise.npz", "-k", "3", "--resamples", "20", "--items", "{out}/items.jsonl", "--json"],
     "forecast": ["{in}/frames.npz", "--split", "10", "--items", "{out}/items.jsonl", "--json"],
+    "probe": ["{in}/model.npz", "--world", "mass-spring", "--ood", "energy", "--centres", "20", "--resamples", "20", "--json"],
+    "probe-table": ["{in}/rows.csv", "--linear-only", "--no-controls", "--resamples", "20", "--json"],
+    "probe-folder": ["{in}/arrays", "--cut", "10", "--linear-only", "--no-controls", "--resamples", "20", "--json"],
+    "forecast-states": ["{in}/states.npz", "--world", "mass-spring", "--resamples", "20", "--json"],
+    "dynamics": ["{in}/states.npz", "--linear-only", "--resamples", "20", "--json"],
+    "compare": ["{in}/a.json", "{in}/b.json", "--resamples", "20", "--flips", "20", "--json"],
     "simulate": ["mass-spring", "--count", "2", "--steps", "8", "--out", "{out}/x.npz", "--json"],
     "simulate-tfrecord": ["mass-spring", "--count", "2", "--steps", "8", "--compress", "--out", "{out}/x.tfrecord", "--json"],
     "simulate-h5": ["mass-spring", "--count", "2", "--steps", "8", "--out", "{out}/x.h5", "--json"],
@@ -57,6 +63,14 @@ def inputs(shared):
     angle = 0.2 * np.arange(20) + phase
     truth = np.stack([radius * np.cos(angle), -radius * np.sin(angle)], -1)
     np.savez(shared / "model.npz", latent=truth @ np.array([[0.8, 0.6], [-0.6, 0.8]]), truth=truth)
+    np.savez(shared / "states.npz", latent=1.01 * truth, encoded=truth, truth=truth, prediction=1.01 * truth)
+    (shared / "rows.csv").write_text("trajectory,latent,q\n" + "".join(
+        f"{i},{x:.17g},{y:.17g}\n" for i, one in enumerate(truth) for x, y in one))
+    (shared / "arrays").mkdir()
+    np.save(shared / "arrays/latent.npy", truth.reshape(-1, 2))
+    np.savez(shared / "arrays/truth.npz", truth.reshape(-1, 2))
+    for name in "ab":
+        (shared / f"{name}.json").write_text(json.dumps({"vpt_per_trajectory": list(rng.uniform(size=20))}))
     frames = rng.uniform(0, 1, (3, 20, 4, 4, 1))
     np.savez(shared / "frames.npz", truth=frames, prediction=frames + 0.01 * rng.normal(0, 1, frames.shape))
     np.savez(shared / "surprise.npz", surprise=rng.uniform(0, 1, (12, 4)), feature=rng.normal(0, 1, (12, 4, 3)))
@@ -101,7 +115,7 @@ class Place:
     def run(self, name, before, environment):
         self.prepare(name)
         # One thread, so that calls come in the same order.
-        done = subprocess.run([*before, *self.command(name), *(() if name.split("-")[0] in ("convert", "show") else ("--threads", "1"))],
+        done = subprocess.run([*before, *self.command(name), *(() if name.split("-")[0] in ("convert", "show", "compare") else ("--threads", "1"))],
                               capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300,
                               env={**os.environ, "TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1", **environment})
         return done

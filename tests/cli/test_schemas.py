@@ -105,8 +105,15 @@ def test_records_have_the_form_of_their_schema(data, index):
     assert schema["title"] and schema["additionalProperties"] is False and set(schema["required"]) == set(schema["properties"])
 
 
+@pytest.mark.parametrize("items", [1, 20])
+def test_records_of_compare_have_the_form_of_their_schema(data, items):
+    for name in "ab":
+        np.save(data.folder / f"{name}.npy", np.random.default_rng(ord(name)).normal(size=(2, items)))
+    check("compare", Program("compare").answer(data.folder / "a.npy", data.folder / "b.npy"))
+
+
 def test_every_schema_is_tested(data):
-    assert {path.stem for path in SCHEMAS.glob("*.json")} == {name for name, _, _ in cases(data)}
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == {name for name, _, _ in cases(data)} | {"compare"}
     assert len(list(cases(data))) == 12
 
 

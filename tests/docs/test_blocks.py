@@ -32,7 +32,11 @@ def test_the_blocks_of_readme_and_tutorial_run_in_two_minutes(tmp_path):
     assert processor_time() - begun < SECONDS
 
 
-@pytest.mark.parametrize("page", PAGES)
+def test_the_blocks_of_your_model_run(tmp_path):
+    assert run_page(SOURCE / "docs/your-model.md", "docs/your-model.md", tmp_path, ENVIRONMENT) >= 8
+
+
+@pytest.mark.parametrize("page", [*PAGES, "docs/your-model.md"])
 def test_every_block_is_marked(page):
     assert not [f"{page}:{block.line}" for block in blocks((SOURCE / page).read_text()) if not block.language]
 

@@ -28,6 +28,7 @@ ALLOWED = {
     "measures/probe": {"base", "math"},
     "measures/dynamics": {"base", "math", "measures/flow", "measures/probe", "measures/forecast"},
     "measures": {"base", "math"},
+    "compare": {"base", "math", "io"},
     "models": {"base", "math", "engine", "dataset/video.h"},
     "models/latent_dynamics": {"base", "math", "engine", "dataset/video.h", "models"},
     "models/predrnn": {"base", "math", "engine", "models"},
@@ -45,7 +46,7 @@ ALLOWED = {
                "plumb/surprise.h", "measures/rank_correlation.h", "plumb/evaluation.h", "plumb/rollout.h"},
     # The list of all options.
     "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/flow", "measures/loops",
-               "measures/phase_space", "measures/forecast", "measures/surprise", "measures/probe", "measures/dynamics", "distributed", "train", "evaluate", "sweep", "report"},
+               "measures/phase_space", "measures/forecast", "measures/surprise", "measures/probe", "measures/dynamics", "compare", "distributed", "train", "evaluate", "sweep", "report"},
     "cli": {"plumb/*", "base/option.h", "base/spelling.h"},
     "python": {"plumb/*"},
 }
@@ -55,7 +56,7 @@ PUBLIC = {
     "status": "base", "array": "base", "record": "base", "file": "io", "world": "worlds",
     "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa",
     "flow": "measures/flow", "loops": "measures/loops",
-    "phase_space": "measures/phase_space", "forecast": "measures/forecast", "state_forecast": "measures/forecast", "probe": "measures/probe", "dynamics": "measures/dynamics", "surprise": "measures/surprise",
+    "phase_space": "measures/phase_space", "forecast": "measures/forecast", "state_forecast": "measures/forecast", "probe": "measures/probe", "compare": "compare", "dynamics": "measures/dynamics", "surprise": "measures/surprise",
     "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate",
     "sweep": "sweep", "report": "report", "system": "system", "distributed": "distributed", "plumb": "cli",
 }

@@ -356,7 +356,27 @@ def test_dynamics_are_the_programs(program):
     assert result.verdict == want["verdict"] == "drifts" and near(result.motion, want["motion"])
     assert "drifts" in repr(result) and result.flow["area_change"] < -0.3
     assert plumb.dynamics(LATENT, LATENT, TRUTH).verdict == "right"
+    assert plumb.dynamics(LATENT, LATENT, TRUTH, angles=[0]).dims == 3
+    with pytest.raises(ValueError):
+        plumb.dynamics(LATENT, LATENT, TRUTH, angles=[2])
     with pytest.raises(plumb.ShapeError):
         plumb.dynamics(LATENT[:, 1:], LATENT, TRUTH)
     with pytest.raises(TypeError):
         plumb.dynamics(LATENT, None, TRUTH)
+
+
+# ---- compare ----
+
+def test_models_are_compared_as_the_program_does(tmp_path):
+    scores = {name: rng.normal(size=(2, 25)) + shift for name, shift in (("a", 0), ("b", 0.5), ("c", 1))}
+    for name, one in scores.items():
+        np.save(tmp_path / f"{name}.npy", one)
+    result = plumb.compare(scores, seed=3)
+    assert near(result.to_dict(), Program("compare").answer(*(tmp_path / f"{name}.npy" for name in scores), "--seed", "3"))
+    assert "3 models on 25 items" in repr(result)
+    with pytest.raises(plumb.ShapeError):
+        plumb.compare({"a": np.ones(3), "b": np.ones(4)})
+    with pytest.raises(plumb.ShapeError):
+        plumb.compare({"a": np.ones((2, 2, 2)), "b": np.ones(4)})
+    with pytest.raises(plumb.RangeError):
+        plumb.compare({"a": np.ones(3)})

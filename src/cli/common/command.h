@@ -74,9 +74,9 @@ typedef struct cli_command {
     int (*run)(void *options, int files, char **file);
 } cli_command;
 
-extern const cli_command cmd_audit, cmd_convert, cmd_demo, cmd_doctor, cmd_dynamics, cmd_evaluate,
-    cmd_forecast, cmd_measure, cmd_probe, cmd_report, cmd_rollout, cmd_show, cmd_simulate,
-    cmd_surprise, cmd_sweep, cmd_train, cmd_worlds;
+extern const cli_command cmd_audit, cmd_compare, cmd_convert, cmd_demo, cmd_doctor, cmd_dynamics,
+    cmd_evaluate, cmd_forecast, cmd_measure, cmd_probe, cmd_report, cmd_rollout, cmd_show,
+    cmd_simulate, cmd_surprise, cmd_sweep, cmd_train, cmd_worlds;
 
 /// All commands, NULL at the end.
 extern const cli_command *const cli_commands[];

@@ -100,11 +100,15 @@ static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_sta
     return st == PLUMB_ESHAPE || st == PLUMB_ENUMERIC ? PLUMB_OK : st;
 }
 
-static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dynamics_input *in,
+static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dynamics_input *given,
                                 const plumb_dynamics_options *opt)
 {
+    plumb_array truth;
+    plumb_dynamics_input plain = *given, *in = &plain;
+    plumb_status st = dynamics_replace_angles(&truth, mem, given->truth, given->angles);
+    plain.truth = &truth;
     dynamics_states states;
-    plumb_status st = dynamics_states_read(&states, mem, in, opt);
+    if (!st) st = dynamics_states_read(&states, mem, in, opt);
     if (!st) st = measure_errors(&out->motion, states.rollout, in->truth, opt);
     if (!st) st = measure_errors(&out->floor, states.encoded, in->truth, opt);
     const double *energy = NULL;
@@ -122,7 +126,7 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     out->r2 = states.r2;
     out->r2_worst = states.r2_worst;
     hash_arrays(out->input_hash,
-                (const plumb_array *[]){in->latent, in->encoded, in->truth, in->energy}, 4);
+                (const plumb_array *[]){in->latent, in->encoded, given->truth, in->energy}, 4);
     return dynamics_decide(out, mem);
 }
 

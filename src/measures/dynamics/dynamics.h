@@ -18,6 +18,11 @@ typedef struct dynamics_states {
     double r2, r2_worst;       ///< of the probe, over columns that are not constant
 } dynamics_states;
 
+/// Replaces angles of the truth by sines and cosines: `out` is a view of the truth, or of an array
+/// in `mem`. Fails with PLUMB_EMEMORY.
+plumb_status dynamics_replace_angles(plumb_array *out, arena *mem, const plumb_array *truth,
+                                     const bool *angles);
+
 /// Fits the probe and reads both kinds of latents out. All memory is in `mem`.
 plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_dynamics_input *in,
                                   const plumb_dynamics_options *opt);

@@ -41,6 +41,28 @@ static plumb_status check_shapes(const plumb_dynamics_input *in, int64_t context
     return PLUMB_OK;
 }
 
+plumb_status dynamics_replace_angles(plumb_array *out, arena *mem, const plumb_array *truth,
+                                     const bool *angles)
+{
+    *out = *truth;
+    if (!angles || truth->ndim != 3) return PLUMB_OK;
+    const int64_t rows = truth->shape[0] * truth->shape[1], k = truth->shape[2];
+    int64_t columns = k;
+    for (int64_t c = 0; c < k; c++) columns += angles[c];
+    const int64_t shape[] = {truth->shape[0], truth->shape[1], columns};
+    double *data = ARENA_ALLOC(mem, double, rows *columns), *to = data;
+    if (!data) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t c = 0; c < k; c++) {
+            double x;
+            plumb_array_to_double(&x, truth, i * k + c, 1);
+            *to++ = angles[c] ? sin(x) : x;
+            if (angles[c]) *to++ = cos(x);
+        }
+    *out = plumb_array_view(data, PLUMB_FLOAT64, 3, shape);
+    return PLUMB_OK;
+}
+
 // Evenly in log.
 static void space_penalties(double *out, int count, double low, double high)
 {

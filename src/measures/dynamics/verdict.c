@@ -5,6 +5,9 @@
 #include "base/text.h"
 #include "measures/dynamics/dynamics.h"
 
+// Below this R2 of the readout its motion is not judged.
+#define MIN_R2 0.6
+
 const char *plumb_dynamics_verdict_name(plumb_dynamics_verdict verdict)
 {
     static const char *const names[] = {"unknown", "right",    "out-of-step", "drifts",
@@ -23,15 +26,15 @@ static bool is_drifting(const plumb_dynamics_conserved *quantity)
 static plumb_dynamics_verdict choose_verdict(const plumb_dynamics *r)
 {
     const double scored = (double)r->motion.scored;
-    if (r->r2 < 0.6) return PLUMB_DYNAMICS_UNKNOWN;
+    if (r->r2 < MIN_R2) return PLUMB_DYNAMICS_UNKNOWN;
     if (r->motion.diverged * 10 > r->motion.trajectories || r->range > 3.0)
         return PLUMB_DYNAMICS_DIVERGES;
     if (r->range < 0.2) return PLUMB_DYNAMICS_STOPS;
     // A slow spiral may be near the truth to the last step, and is wrong all the same.
     if (is_drifting(&r->energy) || is_drifting(&r->found)) return PLUMB_DYNAMICS_DRIFTS;
-    // To the last step, or as far as the readout itself is right.
-    const double possible = fmin(scored, fmax(r->floor.vpt.value, 0.5 * scored));
-    if (r->motion.vpt.value >= 0.9 * possible) return PLUMB_DYNAMICS_RIGHT;
+    // As far as the readout itself is right. If that is not far, it does not say much.
+    if (r->motion.vpt.value >= 0.9 * r->floor.vpt.value)
+        return r->floor.vpt.value >= 0.8 * scored ? PLUMB_DYNAMICS_RIGHT : PLUMB_DYNAMICS_UNKNOWN;
     if (r->range < 0.5) return PLUMB_DYNAMICS_STOPS;
     if (r->histogram < 0.25 + r->histogram_floor && r->spectrum < 0.35 + r->spectrum_floor)
         return PLUMB_DYNAMICS_OUT_OF_STEP;
@@ -53,10 +56,17 @@ plumb_status dynamics_decide(plumb_dynamics *out, arena *mem)
     out->verdict = choose_verdict(out);
     switch (out->verdict) {
     case PLUMB_DYNAMICS_UNKNOWN:
-        text_format(text, sizeof text,
-                    "the state cannot be read out of the encoded latents (R2 %.2f), so its motion "
-                    "cannot be told",
-                    out->r2);
+        if (out->r2 >= MIN_R2)
+            text_format(text, sizeof text,
+                        "the state read out of encoded latents is itself right for %.3g of %lld "
+                        "steps only (R2 %.2f); the rollout is no worse, and more cannot be told",
+                        out->floor.vpt.value, scored, out->r2);
+        else
+            text_format(
+                text, sizeof text,
+                "the state cannot be read out of the encoded latents (R2 %.2f), so its motion "
+                "cannot be told",
+                out->r2);
         break;
     case PLUMB_DYNAMICS_RIGHT:
         text_format(text, sizeof text,
