@@ -63,6 +63,7 @@ typedef struct plumb_evaluation_options {
     /// The name of the protocol in the record. It sets nothing by itself: see
     /// plumb_evaluation_set_protocol(). Default PLUMB_EVALUATION_PROTOCOL_OWN.
     plumb_evaluation_protocol protocol;
+    bool best; ///< The weights with the least validation error, not the last. Default false.
 } plumb_evaluation_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_defaults() calls it.

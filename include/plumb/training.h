@@ -79,6 +79,8 @@ typedef struct plumb_training {
     /// for a good model, 0 if all clips get the same frames. NaN without a step, or if unknown.
     double input_dependence;
     char warning[256]; ///< What is wrong with the trained model, one line; "" if nothing is known.
+    double best_validation; ///< Least error on validation clips, that of best.safetensors; or NaN.
+    int64_t best_step;      ///< Its step.
 } plumb_training;
 
 /// Trains. Fails with PLUMB_ESTOPPED, after saving, if plumb_set_stop() was called; PLUMB_ENUMERIC

@@ -33,6 +33,7 @@ static const cli_option command_options[] = {
      .complete = CLI_COMPLETE_WORLDS},
     {.name = "data", FROM(evaluation_options, opt, "data"), .value = "F"},
     {.name = "first", FROM(evaluation_options, opt, "first"), .value = "I"},
+    {.name = "best", FROM(evaluation_options, opt, "best")},
     {.name = "allow-training-data", FROM(evaluation_options, opt, "allow_training_data")},
     {.name = "protocol", .group = "dynamics models (HGN and variants)",
      FROM(evaluation_options, opt, "protocol")},

@@ -81,13 +81,12 @@ static int run(void *given, int files, char **file)
     // A name that is not a path may be a model of the zoo.
     if (!zoo_find(path, c, file[0])) return EXIT_FAILED;
     rollout_output output = {cmd, file[0], PLUMB_EVALUATION_DYNAMICS};
-    // A run that cannot be read fails below, with its message.
-    (void)plumb_evaluation_find_kind(&output.kind, path);
     signals_begin();
     cli_show_log(c);
     progress_begin("rollout: simulating videos");
-    const plumb_status st = plumb_rollout_save(cmd->out, path, &cmd->opt);
+    plumb_status st = plumb_rollout_save(cmd->out, path, &cmd->opt);
     progress_end();
+    if (!st) st = plumb_evaluation_find_kind(&output.kind, path);
     return signals_end(st ? cli_status_error(c, st)
                           : cli_print(c, cmd->json, fill_record, print_rollout, &output));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // plumb train: trains a model on videos of a world or a file, into a run directory.
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -156,6 +157,10 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_record_set_double(record, "seconds", training->seconds);
     plumb_record_set_string(record, "run", training->run);
     plumb_record_set_bool(record, "finished", training->finished);
+    plumb_record_set_double(record, "best_validation", training->best_validation);
+    if (isfinite(training->best_validation))
+        plumb_record_set_int(record, "best_step", training->best_step);
+    else plumb_record_set_null(record, "best_step");
     plumb_record_set_double(record, "input_dependence", training->input_dependence);
     if (training->warning[0]) plumb_record_set_string(record, "warning", training->warning);
     else plumb_record_set_null(record, "warning");

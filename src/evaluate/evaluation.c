@@ -111,6 +111,7 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
                        : config.all.probe_count ? config.all.probes[0]
                                                 : NULL;
     st = keep ? trained_model_open(&trained, run, file) : PLUMB_EMEMORY;
+    if (!st && config.all.best) st = trained_model_use_best(&trained);
     if (!st) st = evaluate_model(&found, keep, &trained, &config);
     // The result has its own memory, so the model can be closed.
     trained_model_close(&trained);

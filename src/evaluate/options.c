@@ -54,6 +54,8 @@ static const option_spec evaluation_specs[] = {
      .help = "evaluate also on the videos that the model was trained on"},
     {MEMBER(protocol), .kind = OPTION_ENUM, .words = protocol_words,
      .help = "paper: as published, 10 videos, SyMetric in mode reference; other options still count"},
+    {MEMBER(best), .kind = OPTION_BOOL,
+     .help = "the weights with the least validation error, best.safetensors, not the last ones"},
     {0},
 };
 #undef MEMBER

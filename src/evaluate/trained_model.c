@@ -57,6 +57,17 @@ plumb_status trained_model_open(trained_model *out, const char *run, const char 
     return PLUMB_OK;
 }
 
+plumb_status trained_model_use_best(trained_model *trained)
+{
+    run_config_hashes hashes;
+    checkpoint_origin origin;
+    plumb_status st = run_config_list_hashes(&hashes, &trained->config);
+    if (!st)
+        st = checkpoint_load_file(&trained->model, &origin, trained->run, &hashes, RUN_DIR_BEST);
+    if (!st) trained->training_steps = origin.step;
+    return st;
+}
+
 // Only for models with a phase space.
 plumb_status trained_model_open_dynamics(trained_model *out, const char *run, const char *data)
 {

@@ -25,6 +25,8 @@ plumb_status trained_model_open(trained_model *out, const char *run, const char 
 plumb_status trained_model_open_dynamics(trained_model *out, const char *run, const char *data);
 /// The same, and fails with PLUMB_EVALUE for a model that does not predict clips.
 plumb_status trained_model_open_video(trained_model *out, const char *run);
+/// Loads the weights with the least validation error. Fails with PLUMB_EFILE if there are none.
+plumb_status trained_model_use_best(trained_model *trained);
 void trained_model_close(trained_model *trained);
 
 #endif

@@ -23,6 +23,8 @@ typedef struct training_settings {
     double clip_norm;             ///< largest norm of the gradient; 0: no limit
     int64_t log_steps;            ///< steps per line of log.jsonl
     int64_t checkpoint_steps;     ///< steps per checkpoint; 0: by time only
+    int64_t validation_clips;     ///< clips whose error is logged; 0: none
+    int64_t validation_steps;     ///< steps between these
 } training_settings;
 
 typedef struct registry_entry {

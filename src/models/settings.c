@@ -287,7 +287,7 @@ plumb_status settings_check_resumed(settings *all, const char *assignment, const
     char before[MAX_TEXT], after[MAX_TEXT];
     settings_format(before, sizeof before, row, values);
     st = store_value(values, all->mem, row, target.value);
-    if (st || row->rule == SETTING_MAY_CHANGE) return st;
+    if (st || row->rule == SETTING_MAY_CHANGE || row->rule == SETTING_FREE) return st;
     settings_format(after, sizeof after, row, values);
     if (!strcmp(before, after)) return PLUMB_OK;
     st = store_value(values, all->mem, row, before); // a formatted value reads back as itself
@@ -382,7 +382,7 @@ plumb_status settings_read(settings *all, int index, json *j)
         const setting_spec *row = &part->row[i];
         if (seen[i]) continue;
         // Rows that the file has not: only those that came after the first runs may be missing.
-        if (row->rule != SETTING_ADDED_LATER)
+        if (row->rule != SETTING_ADDED_LATER && row->rule != SETTING_FREE)
             return fail(PLUMB_EFORMAT, "%s: \"%s\" has no \"%s\"", j->what, part->title,
                         row->option.name);
         const plumb_status st =

@@ -38,6 +38,8 @@ typedef enum setting_rule {
     /// Fixed, but the first runs do not have it: there it has the value of `paper`, and with that
     /// value it is not hashed.
     SETTING_ADDED_LATER,
+    /// As SETTING_MAY_CHANGE, but the first runs do not have it: there it has the value of `paper`.
+    SETTING_FREE,
 } setting_rule;
 
 typedef struct setting_spec {

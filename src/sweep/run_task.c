@@ -119,6 +119,7 @@ static plumb_status compare_configs(const run_config *existing, const run_config
         for (const setting_spec *spec = wanted->all.part[part].row; spec->option.name; spec++) {
             // With a decaying rate the number of steps changes the whole training.
             const bool steps = !strcmp(spec->option.name, "steps") && wanted->training.decay;
+            if (spec->rule == SETTING_FREE) continue;
             if (spec->rule == SETTING_MAY_CHANGE && !steps) continue;
             settings_format(old, sizeof old, spec, existing->all.part[part].values);
             settings_format(new, sizeof new, spec, wanted->all.part[part].values);

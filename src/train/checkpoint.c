@@ -4,6 +4,7 @@
 #include "train/checkpoint.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,9 +12,10 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "io/safetensors.h"
 
-enum { BLOCK_COUNT = 7, METADATA_COUNT = 8, MAX_TENSOR_NAME = 160 };
+enum { BLOCK_COUNT = 7, METADATA_COUNT = 9, MAX_TENSOR_NAME = 160 };
 
 // Hash of the names, shapes and order of all tensors, states and terms. With `old_names` tensors
 // have the names of version 0.1.0.
@@ -92,39 +94,62 @@ static plumb_status hash_named(char out[33], arena *mem, const plumb_named_array
 }
 
 // Writes arrays with metadata; the file is replaced by one rename.
-static plumb_status write_file(const run_dir *run, const char *file, const trainable_model *model,
-                               int64_t step, const plumb_named_array *arrays, int64_t count,
-                               arena *mem)
+// `validation` is the error of the best weights, or NULL.
+typedef struct file_label {
+    const char *file;
+    int64_t step;
+    const char *validation;
+} file_label;
+
+static plumb_status write_file(const run_dir *run, file_label label, const trainable_model *model,
+                               const plumb_named_array *arrays, int64_t count, arena *mem)
 {
     char sum[33], layout[33], number[24], frames[80];
     run_dir_filename name;
     plumb_status st = hash_named(sum, mem, arrays, count);
     if (!st) st = hash_layout(layout, model, false);
     if (st) return st;
-    snprintf(number, sizeof number, "%lld", (long long)step);
+    snprintf(number, sizeof number, "%lld", (long long)label.step);
     snprintf(frames, sizeof frames, "%lldx%lldx%lld", (long long)run->frame_shape[0],
              (long long)run->frame_shape[1], (long long)run->frame_shape[2]);
     // Readers check these: which run, which data, which layout, and that no number changed.
     const safetensors_metadata_entry metadata[METADATA_COUNT] = {
-        {"plumb", plumb_version()}, {"model", model->name},
-        {"step", number},           {"settings", run->config_hashes.hash[0]},
-        {"layout", layout},         {"data", run->data_hash},
-        {"frames", frames},         {"hash", sum},
+        {"plumb", plumb_version()},
+        {"model", model->name},
+        {"step", number},
+        {"settings", run->config_hashes.hash[0]},
+        {"layout", layout},
+        {"data", run->data_hash},
+        {"frames", frames},
+        {"hash", sum},
+        {"validation", label.validation},
     };
-    return safetensors_write(run_dir_file(name, run->path, file), arrays, count, metadata,
-                             METADATA_COUNT);
+    return safetensors_write(run_dir_file(name, run->path, label.file), arrays, count, metadata,
+                             METADATA_COUNT - !label.validation);
 }
 
-static plumb_status save_weights(const run_dir *run, const trainable_model *model, int64_t step)
+static plumb_status save_weights(const run_dir *run, const trainable_model *model, file_label label)
 {
     arena mem = {0};
     plumb_named_array *weights;
     plumb_status st = list_weights(&weights, &mem, model);
-    if (!st)
-        st =
-            write_file(run, "weights.safetensors", model, step, weights, model->tensor_count, &mem);
+    if (!st) st = write_file(run, label, model, weights, model->tensor_count, &mem);
     arena_clear(&mem);
     return st;
+}
+
+static plumb_status save_last_weights(const run_dir *run, const trainable_model *model,
+                                      int64_t step)
+{
+    return save_weights(run, model, (file_label){"weights.safetensors", step, NULL});
+}
+
+plumb_status checkpoint_save_best(const run_dir *run, const trainable_model *model, int64_t step,
+                                  double validation)
+{
+    char text[40];
+    text_format(text, sizeof text, "%.17g", validation);
+    return save_weights(run, model, (file_label){RUN_DIR_BEST, step, text});
 }
 
 // The checkpoint first: weights can be restored from it, but not the other way round.
@@ -135,12 +160,12 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
     plumb_named_array blocks[BLOCK_COUNT];
     int64_t counts[2] = {state->step, state->summed};
     list_blocks(blocks, model, state, counts);
-    plumb_status st =
-        write_file(run, "optimizer.safetensors", model, state->step, blocks, BLOCK_COUNT, &mem);
+    plumb_status st = write_file(run, (file_label){"optimizer.safetensors", state->step, NULL},
+                                 model, blocks, BLOCK_COUNT, &mem);
     arena_clear(&mem);
     if (st) return st;
     run->saved_step = state->step;
-    return save_weights(run, model, state->step);
+    return save_last_weights(run, model, state->step);
 }
 
 // Hashes that the metadata of a file must have. Either may be NULL: then it is not checked.
@@ -322,8 +347,9 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
     plumb_status st = read_checkpoint(run, model, state, name);
     if (st) return st;
     run->saved_step = state->step;
-    return find_weights_step(run, model) == state->step ? PLUMB_OK
-                                                        : save_weights(run, model, state->step);
+    return find_weights_step(run, model) == state->step
+               ? PLUMB_OK
+               : save_last_weights(run, model, state->step);
 }
 
 bool checkpoint_find_frames(int64_t shape[3], const char *path)
@@ -346,8 +372,32 @@ bool checkpoint_find_frames(int64_t shape[3], const char *path)
     return found;
 }
 
+double checkpoint_find_best(int64_t *step, const run_dir *run, const trainable_model *model)
+{
+    run_dir_filename name;
+    arena mem = {0};
+    safetensors file;
+    double best = (double)INFINITY;
+    if (!safetensors_begin(&file, &mem, run_dir_file(name, run->path, RUN_DIR_BEST))) {
+        const char *text = safetensors_metadata(&file, "validation");
+        if (text && !check_metadata(&file, model, expect_run(run), ""))
+            best = text_parse_double(text, NULL);
+        *step = read_step(&file);
+        safetensors_end(&file);
+    }
+    arena_clear(&mem);
+    return isfinite(best) ? best : (double)INFINITY;
+}
+
 plumb_status checkpoint_load_weights(trainable_model *model, checkpoint_origin *origin,
                                      const char *path, const run_config_hashes *config)
+{
+    return checkpoint_load_file(model, origin, path, config, "weights.safetensors");
+}
+
+plumb_status checkpoint_load_file(trainable_model *model, checkpoint_origin *origin,
+                                  const char *path, const run_config_hashes *config,
+                                  const char *weights_file)
 {
     const expected_hashes expected = {.config = config};
     run_dir_filename name;
@@ -356,8 +406,10 @@ plumb_status checkpoint_load_weights(trainable_model *model, checkpoint_origin *
     plumb_named_array *weights;
     // Weights can be made again from the checkpoint.
     static const char advice[] = "training the run again with the option resume writes it anew";
-    if (access(run_dir_file(name, path, "weights.safetensors"), F_OK))
-        return fail(PLUMB_EFILE, "%s: is missing; %s", name, advice);
+    if (access(run_dir_file(name, path, weights_file), F_OK))
+        return fail(PLUMB_EFILE, "%s: is missing; %s", name,
+                    strcmp(weights_file, RUN_DIR_BEST) ? advice
+                                                       : "the run has no validation clips");
     plumb_status st = add_advice(safetensors_begin(&file, &mem, name), advice);
     if (!st) {
         st = check_metadata(&file, model, expected, advice);

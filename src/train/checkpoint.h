@@ -28,6 +28,12 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
 plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                              checkpoint_state *state);
 
+/// Writes the weights as best.safetensors, with their validation error.
+plumb_status checkpoint_save_best(const run_dir *run, const trainable_model *model, int64_t step,
+                                  double validation);
+/// The validation error of best.safetensors of this run, and its step; infinity if there is none.
+double checkpoint_find_best(int64_t *step, const run_dir *run, const trainable_model *model);
+
 /// Height, width and channels of the training videos of the run `path`, from the metadata of its
 /// weights. Returns false if they do not have them, as those of version 0.1.0.
 enum { CHECKPOINT_MAX_SIDE = 1 << 20 };
@@ -42,5 +48,9 @@ typedef struct checkpoint_origin {
 /// must have one of the hashes of the configuration; NULL: not checked.
 plumb_status checkpoint_load_weights(trainable_model *model, checkpoint_origin *origin,
                                      const char *path, const run_config_hashes *config);
+/// The same of another file of the run: best.safetensors.
+plumb_status checkpoint_load_file(trainable_model *model, checkpoint_origin *origin,
+                                  const char *path, const run_config_hashes *config,
+                                  const char *weights_file);
 
 #endif

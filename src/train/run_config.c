@@ -66,6 +66,10 @@ const setting_spec run_config_training_specs[] = {
       "steps per line of log.jsonl", NULL}, {"100", "10", "5"}, SETTING_FIXED},
     {{"checkpoint_steps", OPTION_INT64, AT(checkpoint_steps), NULL, 0, 1e12,
       "steps per checkpoint; one is also written every minute and at the end", NULL}, {"1000", "250", "10"}, SETTING_MAY_CHANGE},
+    {{"validation_clips", OPTION_INT64, AT(validation_clips), NULL, 0, 1e6,
+      "clips outside the training range whose error is logged; the weights with the least are kept as best.safetensors; 0: none", NULL}, {"512", "64", "0"}, SETTING_FREE},
+    {{"validation_steps", OPTION_INT64, AT(validation_steps), NULL, 1, 1e12,
+      "steps between these; at lines of the log", NULL}, {"1000", "500", "10"}, SETTING_FREE},
     {.option = {0}},
 };
 #undef AT
@@ -294,7 +298,7 @@ static plumb_status hash_settings(char out[33], const run_config *config, bool o
             // A setting that older runs do not have must not change their hash.
             const bool unknown =
                 row->rule == SETTING_ADDED_LATER && !strcmp(row->value[SETTINGS_PAPER], text);
-            if (row->rule == SETTING_MAY_CHANGE || unknown) continue;
+            if (row->rule == SETTING_MAY_CHANGE || row->rule == SETTING_FREE || unknown) continue;
             const char *name = row->option.name;
             if (old_names) settings_format_old(text, sizeof text, &name, row, &config->all.part[p]);
             if (row == changed) snprintf(text, sizeof text, "%s", word);

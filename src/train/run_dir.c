@@ -19,7 +19,7 @@
 // Files of a run. The lock file is never removed from a run.
 static const char *const files[] = {
     "config.json", "optimizer.safetensors", "weights.safetensors", "results.json",
-    "log.jsonl",   RUN_DIR_EVENTS,
+    "log.jsonl",   RUN_DIR_EVENTS,          RUN_DIR_BEST,
 };
 enum { FILE_COUNT = sizeof files / sizeof *files, TEXT_LIMIT = 1 << 24 };
 static const char lock_name[] = "lock";

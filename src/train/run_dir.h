@@ -10,6 +10,7 @@
 #include "train/run_log.h"
 
 #define RUN_DIR_EVENTS "events.out.tfevents.plumb" ///< file of TensorBoard events
+#define RUN_DIR_BEST "best.safetensors"            ///< weights with the least validation error
 
 typedef char run_dir_filename[4096];
 

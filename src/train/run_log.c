@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,6 +82,7 @@ plumb_status run_log_write(run_log *log, const trainable_model *model, const run
     for (int64_t i = 0; i < terms; i++)
         plumb_record_set_double(record, model->term_names[i], line->terms[i]);
     plumb_record_set_double(record, "rate", line->rate);
+    if (isfinite(line->validation)) plumb_record_set_double(record, "validation", line->validation);
     plumb_record_set_double(record, "seconds", line->seconds);
     const char *text;
     plumb_status st = plumb_record_to_json(&text, record);
@@ -92,6 +94,9 @@ plumb_status run_log_write(run_log *log, const trainable_model *model, const run
     if (!st)
         st = tensorboard_write(log->events, line->step, (const char *const[]){"rate"}, &line->rate,
                                1);
+    if (!st && isfinite(line->validation))
+        st = tensorboard_write(log->events, line->step, (const char *const[]){"validation"},
+                               &line->validation, 1);
     return st;
 }
 

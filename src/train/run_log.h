@@ -18,6 +18,7 @@ typedef struct run_log_line {
     int64_t step;        ///< steps done
     const double *terms; ///< (terms), mean since the last line
     double rate;         ///< learning rate
+    double validation;   ///< error on validation clips; NaN: not measured at this step
     double seconds;      ///< training time in all
 } run_log_line;
 

@@ -43,6 +43,9 @@ typedef struct training_loop {
     int32_t *actions;   // (ranks)
     double rate, scale; // of this step
 
+    double best_validation; // infinity: none yet
+    int64_t best_step;
+
     double started, saved_at; // clock
     int64_t first_step;
 } training_loop;
@@ -260,12 +263,41 @@ static double mean_loss(const training_loop *loop)
     return loop->checkpoint.line[0];
 }
 
+static bool is_line_due(const training_loop *loop)
+{
+    const int64_t step = loop->checkpoint.step;
+    return step == loop->opt->schedule.steps ||
+           (loop->opt->log_steps > 0 && step % loop->opt->log_steps == 0);
+}
+
+// The error on validation clips, if it is due at this line; NaN if not. The best weights are kept
+// beside the last ones. Only rank 0 has a run.
+static plumb_status validate(double *loss, training_loop *loop)
+{
+    const trainer_options *opt = loop->opt;
+    const int64_t step = loop->checkpoint.step, every = opt->validation_steps,
+                  before = step - (opt->log_steps > 0 ? opt->log_steps : 0);
+    *loss = (double)NAN;
+    if (!loop->run || !opt->validate || every < 1) return PLUMB_OK;
+    // At the first line of each interval, and at the end.
+    if (step != opt->schedule.steps && step / every == (before < 0 ? 0 : before) / every)
+        return PLUMB_OK;
+    plumb_status st = opt->validate(opt->validate_context, loss);
+    // Other ranks do not wait for a rank that stops here.
+    if (st == PLUMB_ESTOPPED && loop->reduce.ranks > 1) st = PLUMB_OK;
+    if (st || !(*loss < loop->best_validation)) return st;
+    loop->best_validation = *loss;
+    loop->best_step = step;
+    return checkpoint_save_best(loop->run, loop->model, step, *loss);
+}
+
 // A line every log steps and at the end; it has the mean of the steps since the last one.
 static plumb_status write_line(training_loop *loop)
 {
-    const bool end = loop->checkpoint.step == loop->opt->schedule.steps;
-    if (!end && (loop->opt->log_steps < 1 || loop->checkpoint.step % loop->opt->log_steps))
-        return PLUMB_OK;
+    if (!is_line_due(loop)) return PLUMB_OK;
+    double validation;
+    const plumb_status st = validate(&validation, loop);
+    if (st) return st;
     for (int64_t i = 0; i < loop->model->term_count; i++) {
         // The sum starts again, and the line is kept: it is the loss until the next step.
         loop->checkpoint.line[i] = loop->checkpoint.sum[i] / (double)loop->checkpoint.summed;
@@ -277,6 +309,7 @@ static plumb_status write_line(training_loop *loop)
                          &(run_log_line){.step = loop->checkpoint.step,
                                          .terms = loop->checkpoint.line,
                                          .rate = loop->rate,
+                                         .validation = validation,
                                          .seconds = total_seconds(loop)});
 }
 
@@ -350,6 +383,11 @@ static plumb_status agree_on_next(int *out, training_loop *loop, plumb_status st
 static plumb_status run_loop(training_loop *loop)
 {
     plumb_status st = save_checkpoint(loop); // a run can be resumed from step 0 on
+    // A run that was stopped while it validated has no line of that step yet.
+    if (!st && loop->checkpoint.summed && is_line_due(loop)) {
+        loop->rate = adam_schedule_rate(&loop->opt->schedule, loop->checkpoint.step - 1);
+        st = write_line(loop);
+    }
     for (int next;;) {
         st = agree_on_next(&next, loop, st);
         if (!st && next == STOP) return stop_run(loop, "");
@@ -360,6 +398,7 @@ static plumb_status run_loop(training_loop *loop)
             return stop_run(loop, loop->reduce.ranks > 1 ? plumb_last_error() : "");
         if (st) return st;
         st = write_line(loop);
+        if (st == PLUMB_ESTOPPED && loop->reduce.ranks == 1) return stop_run(loop, "");
         if (!st) report_progress(loop);
         if (!st && is_time_to_save(loop)) st = save_checkpoint(loop);
     }
@@ -437,6 +476,9 @@ static plumb_status start_workers(training_loop *loop)
         loop->run ? checkpoint_load(&exists, loop->run, model, &loop->checkpoint) : PLUMB_OK;
     if (!st && loop->run)
         st = run_log_open(&loop->run->log, loop->run->path, loop->checkpoint.step);
+    loop->best_validation = (double)INFINITY;
+    if (!st && loop->run && exists)
+        loop->best_validation = checkpoint_find_best(&loop->best_step, loop->run, model);
     st = comm_all_ok(st);
     if (!st) st = broadcast_state(loop);
     if (!st) st = thread_team_create(&loop->team, thread_count(loop));
@@ -454,12 +496,15 @@ plumb_status trainer_run(trainer_result *out, trainable_model *model, run_dir *r
     loop.first_step = loop.checkpoint.step;
     if (!st) st = run_loop(&loop);
     if (!st)
-        *out = (trainer_result){.step = loop.checkpoint.step,
-                                .finished = loop.checkpoint.step >= opt->schedule.steps,
-                                .loss = loop.checkpoint.step ? mean_loss(&loop) : (double)NAN,
-                                .seconds = total_seconds(&loop),
-                                .seconds_here = clock_now() - loop.started,
-                                .first_step = loop.first_step};
+        *out = (trainer_result){
+            .step = loop.checkpoint.step,
+            .finished = loop.checkpoint.step >= opt->schedule.steps,
+            .loss = loop.checkpoint.step ? mean_loss(&loop) : (double)NAN,
+            .seconds = total_seconds(&loop),
+            .seconds_here = clock_now() - loop.started,
+            .first_step = loop.first_step,
+            .best_validation = isfinite(loop.best_validation) ? loop.best_validation : (double)NAN,
+            .best_step = loop.best_step};
     thread_team_free(loop.team);
     arena_clear(&loop.mem);
     return st;

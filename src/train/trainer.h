@@ -26,6 +26,11 @@ typedef struct trainer_options {
     double checkpoint_seconds; ///< longest time between checkpoints; 0: no limit
     double seconds;            ///< stop after this time; 0: no limit
     int threads;               ///< 0: all cores
+    /// Measures the error on validation clips every `validation_steps` steps, at a line of the log.
+    /// May be NULL.
+    plumb_status (*validate)(void *context, double *loss);
+    void *validate_context;
+    int64_t validation_steps;
     void (*report)(void *context,
                    const trainer_progress *report); ///< after every step; may be NULL
     void *context;
@@ -37,8 +42,10 @@ typedef struct trainer_result {
     double loss;    ///< the first term, mean since the last line of the log or of that line; NaN at
                     ///< step 0
     double seconds; ///< training time in all
-    double seconds_here; ///< the same, in this call only
-    int64_t first_step;  ///< step at which this call started
+    double seconds_here;    ///< the same, in this call only
+    int64_t first_step;     ///< step at which this call started
+    double best_validation; ///< least validation error; NaN: none
+    int64_t best_step;      ///< its step
 } trainer_result;
 
 /// Trains into `run`, from its checkpoint if it has one. `run` may be NULL: nothing is written.

@@ -20,6 +20,7 @@
 #include "train/input_dependence.h"
 #include "train/options.h"
 #include "train/trainer.h"
+#include "train/validation.h"
 
 enum { CHECKPOINT_SECONDS = 60 };
 
@@ -33,6 +34,7 @@ typedef struct training_job {
     bool resumed;      // the run existed
     bool write_config; // config.json must be written
     video_set videos;
+    video_set validation; // clips outside the training range; none: count is 0
     trainable_model model;
     bool created; // `model` must be destroyed
 } training_job;
@@ -207,6 +209,9 @@ static plumb_status create_model(training_job *job)
     plumb_status st = run_config_load_video(&job->videos, &job->mem, job->config, job->opt.threads);
     if (st) return st;
     job->videos.threads = job->opt.threads;
+    if (!comm_rank())
+        st = validation_load(&job->validation, &job->mem, job->config, job->opt.threads);
+    if (st) return st;
     video_hash(job->run.data_hash, &job->videos);
     job->run.frame_shape[0] = job->videos.height;
     job->run.frame_shape[1] = job->videos.width;
@@ -245,6 +250,9 @@ static plumb_status write_results(const training_job *job, const plumb_training 
     plumb_record_set_bool(record, "finished", r->finished);
     plumb_record_set_double(record, "loss", r->loss);
     plumb_record_set_double(record, "seconds", r->seconds);
+    plumb_record_set_double(record, "best_validation", r->best_validation);
+    if (isfinite(r->best_validation)) plumb_record_set_int(record, "best_step", r->best_step);
+    else plumb_record_set_null(record, "best_step");
     plumb_record_set_double(record, "input_dependence", r->input_dependence);
     if (r->warning[0]) plumb_record_set_string(record, "warning", r->warning);
     else plumb_record_set_null(record, "warning");
@@ -289,6 +297,13 @@ static void forward_progress(void *context, const trainer_progress *r)
     opt->progress(opt->context, &p);
 }
 
+static plumb_status measure_validation(void *context, double *loss)
+{
+    const training_job *job = context;
+    return validation_measure(loss, &job->model, &job->validation,
+                              run_config_clip_length(job->config), job->opt.threads);
+}
+
 // Settings become options of the trainer.
 static plumb_status run_trainer(plumb_training *out, training_job *job)
 {
@@ -307,6 +322,9 @@ static plumb_status run_trainer(plumb_training *out, training_job *job)
         .checkpoint_seconds = CHECKPOINT_SECONDS,
         .seconds = 60.0 * job->opt.minutes,
         .threads = job->opt.threads,
+        .validate = job->validation.count ? measure_validation : NULL,
+        .validate_context = job,
+        .validation_steps = training->validation_steps,
         .report = job->opt.progress ? forward_progress : NULL,
         .context = &job->opt,
     };
@@ -314,8 +332,12 @@ static plumb_status run_trainer(plumb_training *out, training_job *job)
     trainer_result r;
     plumb_status st = trainer_run(&r, &job->model, comm_rank() ? NULL : &job->run, &opt);
     if (st) return st;
-    plumb_training result = {
-        .steps = r.step, .finished = r.finished, .loss = r.loss, .seconds = r.seconds};
+    plumb_training result = {.steps = r.step,
+                             .finished = r.finished,
+                             .loss = r.loss,
+                             .seconds = r.seconds,
+                             .best_validation = r.best_validation,
+                             .best_step = r.best_step};
     snprintf(result.model, sizeof result.model, "%s", job->config->model->name);
     snprintf(result.run, sizeof result.run, "%s", job->run.path);
     if (!comm_rank()) st = check_prediction(&result, job);

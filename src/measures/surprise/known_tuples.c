@@ -102,7 +102,8 @@ static plumb_status measure_fold(double *r, const fold_task *task)
                                 .query_count = 4 * asked,
                                 .dims = d,
                                 .opt = &opt,
-                                .stream = (uint64_t)task->concept};
+                                .stream = (uint64_t)task->concept,
+                                .quiet = true};
     if (!st && asked) st = scorer_find(task->scorer)(found, &scratch, &fitted);
     for (int64_t j = 0; j < 4 * asked && !st; j++) r[4 * place[j / 4] + j % 4] = found[j];
     arena_clear(&scratch);

@@ -141,7 +141,7 @@ plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
         weight[rank] = 1.0 / basis.values[rank];
     if (!st && !rank)
         st = fail(PLUMB_ENUMERIC, "all observed features are equal; they have no covariance");
-    if (!st && rank < task->dims)
+    if (!st && rank < task->dims && !task->quiet)
         status_log("the covariance of %lld observed clips has rank %lld of %lld: Mahalanobis "
                    "distances are taken inside it",
                    (long long)task->observed_count, (long long)rank, (long long)task->dims);
@@ -152,7 +152,7 @@ plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
     // A few clips hardly extend in some directions, so that any other clip is far away in them.
     double farthest = 0.0;
     for (int64_t i = 0; !st && i < task->query_count; i++) farthest = fmax(farthest, r[i]);
-    if (farthest > FAR_PER_DIMENSION * (double)task->dims)
+    if (!task->quiet && farthest > FAR_PER_DIMENSION * (double)task->dims)
         status_log("Mahalanobis distances reach %.2g: %lld observed clips are too few for the "
                    "covariance of %lld dimensions, and the scorer says little",
                    farthest, (long long)task->observed_count, (long long)task->dims);

@@ -15,6 +15,7 @@ typedef struct scorer_task {
     int64_t dims;
     const plumb_surprise_options *opt;
     uint64_t stream; ///< random stream, one per observation set
+    bool quiet;      ///< the same set, or a part of it: what was said of it is not said again
 } scorer_task;
 
 /// r (query_count): larger is less like the observed points. `mem` gives scratch.

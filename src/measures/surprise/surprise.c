@@ -166,6 +166,7 @@ static plumb_status measure_set(surprise_work *work, plumb_scorer scorer,
         task.opt = &next;
         task.queries = observed_set->sample;
         task.query_count = sample;
+        task.quiet = true;
         st = score(r + queries, &scratch, &task);
     }
     // Back to the order of the tested tuples.

@@ -61,8 +61,8 @@ static const setting_spec setting_specs[] = {
 // clang-format on
 
 static const char *const paper_changes[] = {
-    "frames=15",          "image=64",     "trajectories=300000", "batch=80",
-    "learning_rate=4e-4", "steps=100000", "replicas=4",          NULL};
+    "frames=15",    "image=64",   "trajectories=300000",   "batch=80", "learning_rate=4e-4",
+    "steps=100000", "replicas=4", "validation_clips=5000", NULL};
 static const char *const cpu_changes[] = {
     "frames=15",   "image=32",    "trajectories=60000", "batch=8",    "learning_rate=1e-3",
     "clip_norm=0", "steps=14000", "decay_start=0.3",    "replicas=2", NULL};

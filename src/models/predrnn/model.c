@@ -73,8 +73,10 @@ static const setting_spec setting_specs[] = {
 
 // Settings of training and data that differ from other models' [Lin23].
 static const char *const paper_changes[] = {
-    "frames=15",  "image=64",    "trajectories=300000", "batch=64", "learning_rate=3e-4",
-    "beta2=0.95", "steps=50000", "replicas=2",          NULL};
+    "frames=15",   "image=64",           "trajectories=300000",
+    "batch=64",    "learning_rate=3e-4", "beta2=0.95",
+    "steps=50000", "replicas=2",         "validation_clips=5000",
+    NULL};
 static const char *const cpu_changes[] = {
     "frames=15",  "image=32",    "trajectories=60000", "batch=8",    "learning_rate=3e-3",
     "beta2=0.95", "steps=20000", "decay_start=0.3",    "replicas=2", NULL};
