@@ -135,11 +135,17 @@ static void find_kinetic(chain_state *at, int count, const chain_constants *cons
 {
     double M[CHAIN_MAX][CHAIN_MAX];
     sum_masses(at->carried, count, constants);
+    for (int k = 0; k < count; k++) {
+        at->tangent[k][0] = cos(q[k]);
+        at->tangent[k][1] = sin(q[k]);
+    }
+    // Differences of angles by the addition theorems: fewer calls of sin and cos.
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++) {
+            const double *a = at->tangent[i], *b = at->tangent[j];
             at->A[i][j] = find_coupling(constants, at->carried, i, j);
-            at->c[i][j] = cos(q[i] - q[j]);
-            at->s[i][j] = sin(q[i] - q[j]);
+            at->c[i][j] = a[0] * b[0] + a[1] * b[1];
+            at->s[i][j] = a[1] * b[0] - a[0] * b[1];
             M[i][j] = at->A[i][j] * at->c[i][j];
         }
     invert_matrix(at->inverse, M, count);
@@ -149,13 +155,11 @@ static void find_kinetic(chain_state *at, int count, const chain_constants *cons
     }
 }
 
-static void find_potential(chain_state *at, const chain_law *law, const chain_constants *constants,
-                           const double *q)
+// After find_kinetic(), which gives the tangents.
+static void find_potential(chain_state *at, const chain_law *law, const chain_constants *constants)
 {
     double x = 0.0, y = 0.0, pull[2] = {0};
     for (int k = 0; k < law->count; k++) {
-        at->tangent[k][0] = cos(q[k]);
-        at->tangent[k][1] = sin(q[k]);
         at->d[k][0] = x += constants->length[k] * at->tangent[k][1];
         at->d[k][1] = y -= constants->length[k] * at->tangent[k][0];
         at->W[k] = (plane_jet){0};
@@ -174,7 +178,7 @@ static void find_field(double *dq, double *dp, chain_state *at, const chain_law 
                        const chain_constants *constants, const double *q, const double *p)
 {
     find_kinetic(at, law->count, constants, q, p);
-    find_potential(at, law, constants, q);
+    find_potential(at, law, constants);
     for (int i = 0; i < law->count; i++) {
         dq[i] = at->v[i];
         dp[i] = -constants->strength * constants->length[i] *
@@ -361,7 +365,7 @@ double chain_energy(const chain_law *law, const chain_constants *constants, cons
     chain_state at;
     double H = 0.0;
     find_kinetic(&at, law->count, constants, q, p);
-    find_potential(&at, law, constants, q);
+    find_potential(&at, law, constants);
     for (int k = 0; k < law->count; k++)
         H += 0.5 * p[k] * at.v[k] +
              constants->strength * constants->mass[k] *

@@ -204,35 +204,77 @@ typedef struct track_job {
     const video_set *videos;
     sprite_scratch *scratch; // one per worker
     float **picture;         // one frame per worker
-    double **places;         // (LOOK_FRAMES, objects, 2) per worker
+    double **places;         // places of LOOK_FRAMES frames, then of a video, and its errors
 } track_job;
+
+// Places and errors of all frames of one video: xy (steps, objects, 2). Returns the sum of errors.
+static double track_frames(double *xy, double *error, const track_job *job,
+                           const sprite_scene *scene, const int *slots, const uint8_t *frames,
+                           int worker)
+{
+    const int64_t size = scene->height * scene->width * scene->channels;
+    double mass[SPRITES_MAX], sum = 0.0;
+    for (int64_t t = 0; t < job->out->steps; t++) {
+        double *at = xy + t * 2 * scene->count;
+        perception_find_colours(at, mass, job->seen, slots, scene->count, frames + t * size);
+        perception_refine(at, scene, frames + t * size, job->seen->periodic, TRACK_STEPS,
+                          &job->scratch[worker]);
+        error[t] = sprites_error(scene, at, frames + t * size, job->picture[worker],
+                                 &job->scratch[worker]);
+        sum += error[t];
+    }
+    return sum;
+}
+
+// Whether two objects come so near in some frame that it matters which one is in front.
+static bool discs_meet(const sprite_scene *scene, const double *xy, int64_t steps)
+{
+    const double reach = scene->sprites[0].radius + scene->sprites[1].radius + 2.0 / scene->edge;
+    for (int64_t t = 0; t < steps; t++)
+        if (hypot(xy[4 * t] - xy[4 * t + 2], xy[4 * t + 1] - xy[4 * t + 3]) < reach) return true;
+    return false;
+}
+
+// Of two objects that meet, the one is in front with which the video is drawn better. Of more
+// objects the first is in front.
+static void track_both_orders(track_job *job, sprite_scene *scene, const int *slots,
+                              const uint8_t *frames, int64_t item, int worker)
+{
+    const track_set *out = job->out;
+    const int64_t steps = out->steps, values = steps * 2 * scene->count;
+    double *xy = out->xy + item * values, *error = out->error + item * steps;
+    double *other = job->places[worker] + LOOK_FRAMES * 2 * SPRITES_MAX,
+           *other_error = other + values;
+    const double sum = track_frames(xy, error, job, scene, slots, frames, worker);
+    if (scene->count != 2 || !discs_meet(scene, xy, steps)) return;
+    scene->sprites[0].depth = 1;
+    if (track_frames(other, other_error, job, scene, slots, frames, worker) < sum) {
+        memcpy(xy, other, (size_t)values * sizeof *xy);
+        memcpy(error, other_error, (size_t)steps * sizeof *error);
+    } else {
+        scene->sprites[0].depth = 0;
+    }
+}
 
 static plumb_status track_video(void *context, int64_t item, int worker)
 {
-    const track_job *job = context;
+    track_job *job = context;
     const track_set *out = job->out;
     const perception *seen = job->seen;
     const int64_t size = seen->scene.height * seen->scene.width * seen->scene.channels;
     const uint8_t *frames = job->videos->frames + item * out->steps * size;
     const int K = out->objects;
     int slots[SPRITES_MAX];
-    double mass[SPRITES_MAX];
-    sprite_scratch *scratch = &job->scratch[worker];
     sprite_scene scene = seen->scene;
     for (int k = 0; k < K; k++) slots[k] = k;
     if (seen->own_looks) {
         const int64_t used = out->steps < LOOK_FRAMES ? out->steps : LOOK_FRAMES;
         choose_slots(slots, seen, frames, used);
-        fit_looks(&scene, job->places[worker], seen, slots, frames, out->steps, scratch);
+        fit_looks(&scene, job->places[worker], seen, slots, frames, out->steps,
+                  &job->scratch[worker]);
     }
+    track_both_orders(job, &scene, slots, frames, item, worker);
     memcpy(out->looks + item * K, scene.sprites, (size_t)K * sizeof *out->looks);
-    for (int64_t t = 0; t < out->steps; t++) {
-        double *xy = out->xy + (item * out->steps + t) * 2 * K;
-        perception_find_colours(xy, mass, seen, slots, K, frames + t * size);
-        perception_refine(xy, &scene, frames + t * size, seen->periodic, TRACK_STEPS, scratch);
-        out->error[item * out->steps + t] =
-            sprites_error(&scene, xy, frames + t * size, job->picture[worker], scratch);
-    }
     return PLUMB_OK;
 }
 
@@ -257,7 +299,8 @@ plumb_status perception_track(track_set *out, arena *mem, const perception *seen
     for (int i = 0; i < workers && !st; i++) {
         st = sprites_alloc(&job.scratch[i], &local, &seen->scene);
         job.picture[i] = ARENA_ALLOC(&local, float, size);
-        job.places[i] = ARENA_ALLOC(&local, double, LOOK_FRAMES * 2 * K);
+        job.places[i] = ARENA_ALLOC(&local, double,
+                                    LOOK_FRAMES * 2 * SPRITES_MAX + videos->steps * (2 * K + 1));
         if (!st && (!job.picture[i] || !job.places[i])) st = PLUMB_EMEMORY;
     }
     if (!st) st = parallel_for(videos->count, workers, track_video, &job);

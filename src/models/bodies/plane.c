@@ -21,6 +21,7 @@ plumb_status plane_alloc(plane_table *out, arena *mem, const plane_spec *spec)
     const int nodes = spec->nodes;
     *out = (plane_table){.spec = *spec,
                          .step = 2.0 * spec->half / (nodes - 1),
+                         .inverse = (nodes - 1) / (2.0 * spec->half),
                          .value = ARENA_ALLOC(mem, double, nodes *nodes * 4),
                          .seed = ARENA_ALLOC(mem, double, nodes *nodes * 4)};
     const plumb_status st = jets_alloc(&out->net, mem, &shape, nodes * nodes);
@@ -66,30 +67,38 @@ typedef struct axis_place {
     double weight[2][2], first[2][2], second[2][2];
 } axis_place;
 
-static void find_axis(axis_place *out, const plane_table *table, double x)
+static inline void find_axis(axis_place *out, const plane_table *table, double x, bool second)
 {
     // Beyond the grid the cubic of the last interval goes on for one interval, and then stays.
-    double t = (x + table->spec.half) / table->step;
-    const double last = (double)(table->spec.nodes - 1), inverse = 1.0 / table->step;
+    const double inverse = table->inverse, last = (double)(table->spec.nodes - 1);
+    double t = (x + table->spec.half) * inverse;
     if (!(t > -1.0)) t = -1.0;
     if (t > last + 1.0) t = last + 1.0;
-    int node = (int)floor(t);
+    int node = (int)(t + 1.0) - 1; // rounded down
     node = node < 0 ? 0 : node > table->spec.nodes - 2 ? table->spec.nodes - 2 : node;
-    const double u = t - node, v = 1.0 - u, inverse2 = inverse * inverse;
-    *out = (axis_place){
-        .node = node,
-        .weight = {{(1.0 + 2.0 * u) * v * v, u * v * v}, {u * u * (3.0 - 2.0 * u), -u * u * v}},
-        .first = {{-6.0 * u * v * inverse, v * (1.0 - 3.0 * u) * inverse},
-                  {6.0 * u * v * inverse, u * (3.0 * u - 2.0) * inverse}},
-        .second = {{(12.0 * u - 6.0) * inverse2, (6.0 * u - 4.0) * inverse2},
-                   {(6.0 - 12.0 * u) * inverse2, (6.0 * u - 2.0) * inverse2}}};
+    const double u = t - node, v = 1.0 - u, uv = u * v;
+    out->node = node;
+    out->weight[0][0] = (v + 2.0 * uv) * v;
+    out->weight[0][1] = uv * v;
+    out->weight[1][0] = u * u * (3.0 - 2.0 * u);
+    out->weight[1][1] = -u * uv;
+    out->first[0][0] = -6.0 * uv * inverse;
+    out->first[0][1] = v * (1.0 - 3.0 * u) * inverse;
+    out->first[1][0] = 6.0 * uv * inverse;
+    out->first[1][1] = u * (3.0 * u - 2.0) * inverse;
+    if (!second) return;
+    const double inverse2 = inverse * inverse;
+    out->second[0][0] = (12.0 * u - 6.0) * inverse2;
+    out->second[0][1] = (6.0 * u - 4.0) * inverse2;
+    out->second[1][0] = (6.0 - 12.0 * u) * inverse2;
+    out->second[1][1] = (6.0 * u - 2.0) * inverse2;
 }
 
 void plane_evaluate(plane_jet *out, const plane_table *table, double x, double y)
 {
     axis_place a, b;
-    find_axis(&a, table, x);
-    find_axis(&b, table, y);
+    find_axis(&a, table, x, true);
+    find_axis(&b, table, y, true);
     *out = (plane_jet){0};
     for (int j = 0; j < 2; j++)
         for (int i = 0; i < 2; i++) {
@@ -113,8 +122,8 @@ void plane_evaluate(plane_jet *out, const plane_table *table, double x, double y
 void plane_add_seed(plane_table *table, double x, double y, double seed_x, double seed_y)
 {
     axis_place a, b;
-    find_axis(&a, table, x);
-    find_axis(&b, table, y);
+    find_axis(&a, table, x, false);
+    find_axis(&b, table, y, false);
     for (int j = 0; j < 2; j++)
         for (int i = 0; i < 2; i++) {
             double *node = table->seed + ((b.node + j) * table->spec.nodes + a.node + i) * 4;

@@ -15,7 +15,7 @@ typedef struct plane_spec {
 typedef struct plane_table {
     plane_spec spec;
     jets_network net;
-    double step;
+    double step, inverse; ///< of a node, and one over it
     double *value; ///< (nodes, nodes, 4): V, step dV/dx, step dV/dy, step^2 d2V/dxdy; y is slower
     double *seed;  ///< derivative of the loss by `value`
 } plane_table;

@@ -78,11 +78,20 @@ const char *const bodies_points[] = {SCHEDULE, "steps=1500", "objects=2", NULL};
 const char *const bodies_box[] = {SCHEDULE,      "steps=1500", "objects=4",
                                   "periodic=on", "pair=log",   "substeps=2",
                                   "width=32",    "batch=24",   NULL};
-const char *const bodies_chain[] = {
-    SCHEDULE,   "steps=900",          "structure=chain",     "objects=2",
-    "window=5", "degree=4",           "inference_frames=25", "batch=32",
-    "width=32", "horizons=4,8,16,25", "horizons_end=0.6",    "output_scale=0.05",
-    NULL};
+const char *const bodies_chain[] = {SCHEDULE,
+                                    "steps=1200",
+                                    "structure=chain",
+                                    "substeps=2",
+                                    "objects=2",
+                                    "window=5",
+                                    "degree=4",
+                                    "inference_frames=25",
+                                    "batch=32",
+                                    "width=32",
+                                    "horizons=4,8,16,25",
+                                    "horizons_end=0.6",
+                                    "output_scale=0.05",
+                                    NULL};
 const char *const bodies_points_constants[] = {SCHEDULE,
                                                "steps=2000",
                                                "trajectories=400",
@@ -99,9 +108,10 @@ const char *const bodies_points_constants[] = {SCHEDULE,
                                                "field_penalty=1e-2",
                                                NULL};
 const char *const bodies_chain_constants[] = {
-    SCHEDULE,    "steps=1500",       "trajectories=400", "structure=chain",   "constants=on",
-    "objects=1", "colours=6",        "masses=by_size",   "degree=4",          "inference_frames=25",
-    "width=32",  "horizons=6,15,30", "horizons_end=0.6", "output_scale=0.05", NULL};
+    SCHEDULE,           "steps=1500",       "trajectories=400",    "structure=chain",
+    "substeps=2",       "constants=on",     "objects=1",           "colours=6",
+    "masses=by_size",   "degree=4",         "inference_frames=25", "width=32",
+    "horizons=6,15,30", "horizons_end=0.6", "output_scale=0.05",   NULL};
 
 // ---- configuration ----
 

@@ -32,6 +32,27 @@ static double cover_of(double z)
     return 1.0 / (1.0 + exp(-z));
 }
 
+// ---- order ----
+
+static bool is_in_front(const sprite_scene *scene, int i, int k)
+{
+    const int a = scene->sprites[i].depth, b = scene->sprites[k].depth;
+    return a < b || (a == b && i < k);
+}
+
+// Indices from front to back.
+static void sort_by_depth(int *order, const sprite_scene *scene)
+{
+    for (int n = 0; n < scene->count; n++) {
+        int at = n;
+        while (at > 0 && is_in_front(scene, n, order[at - 1])) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = n;
+    }
+}
+
 // ---- rectangles ----
 
 static int clamp_to(double value, int64_t most)
@@ -77,14 +98,16 @@ static bool rectangles_overlap(const sprite_scratch *s, int i, int k)
 static void prepare_frame(sprite_scratch *s, const sprite_scene *scene, const double *xy)
 {
     assert(scene->count <= SPRITES_MAX);
+    sort_by_depth(s->order, scene);
     for (int k = 0; k < scene->count; k++) {
         place_rectangle(s, scene, xy, k, summed_units);
         fill_cover(s, scene, xy, k);
     }
     for (int k = 0; k < scene->count; k++) {
         s->near_count[k] = 0;
-        for (int i = 0; i < scene->count; i++)
-            if (i != k && rectangles_overlap(s, i, k)) s->near[k][s->near_count[k]++] = i;
+        for (int n = 0; n < scene->count; n++)
+            if (s->order[n] != k && rectangles_overlap(s, s->order[n], k))
+                s->near[k][s->near_count[k]++] = s->order[n];
     }
 }
 
@@ -108,8 +131,9 @@ void sprites_draw(float *frame, const sprite_scene *scene, const double *xy,
         fill_cover(scratch, scene, xy, k);
     }
     memcpy(frame, scene->background, (size_t)(scene->height * scene->width * C) * sizeof *frame);
-    // From back to front.
-    for (int k = scene->count - 1; k >= 0; k--) {
+    sort_by_depth(scratch->order, scene);
+    for (int n = scene->count - 1; n >= 0; n--) { // back to front
+        const int k = scratch->order[n];
         const double *a = scratch->alpha[k], *colour = scene->sprites[k].colour;
         for (int r = 0; r < scratch->rows[k]; r++) {
             float *pixel = frame + ((scratch->top[k] + r) * scene->width + scratch->left[k]) * C;
@@ -123,11 +147,14 @@ void sprites_draw(float *frame, const sprite_scene *scene, const double *xy,
 void sprites_draw_reference(double *frame, const sprite_scene *scene, const double *xy)
 {
     const int64_t C = scene->channels;
+    int order[SPRITES_MAX];
+    sort_by_depth(order, scene);
     for (int64_t r = 0; r < scene->height; r++)
         for (int64_t c = 0; c < scene->width; c++) {
             double through = 1.0, *pixel = frame + (r * scene->width + c) * C;
             for (int64_t i = 0; i < C; i++) pixel[i] = 0.0;
-            for (int k = 0; k < scene->count; k++) { // front to back
+            for (int n = 0; n < scene->count; n++) { // front to back
+                const int k = order[n];
                 const double dx = (double)c - xy[2 * k], dy = (double)r - xy[2 * k + 1];
                 const double d = sqrt(dx * dx + dy * dy + soft2);
                 const double a = cover_of(scene->edge * (scene->sprites[k].radius - d));
@@ -175,14 +202,14 @@ static void compose_pixel(sprite_pixel *out, const sprite_scene *scene, const sp
         out->front[i] = 0.0;
         out->under[i] = (double)background[i];
     }
-    for (int n = 0; n < s->near_count[k] && s->near[k][n] < k; n++) {
+    for (int n = 0; n < s->near_count[k] && is_in_front(scene, s->near[k][n], k); n++) {
         const int j = s->near[k][n];
         const double a = cover_at(s, j, row, column);
         for (int64_t i = 0; i < C; i++)
             out->front[i] += out->visible * a * scene->sprites[j].colour[i];
         out->visible *= 1.0 - a;
     }
-    for (int n = s->near_count[k] - 1; n >= 0 && s->near[k][n] > k; n--) {
+    for (int n = s->near_count[k] - 1; n >= 0 && is_in_front(scene, k, s->near[k][n]); n--) {
         const int j = s->near[k][n];
         const double a = cover_at(s, j, row, column);
         for (int64_t i = 0; i < C; i++)

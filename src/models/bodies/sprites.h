@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Soft discs drawn over a background, and the derivatives of the picture. A sprite of radius R at x
-// covers a pixel at distance d by a = 1 / (1 + exp(-edge (R - d))); sprite 0 is in front. All
-// lengths are in pixels; pixel (row, column) is at y = row, x = column.
+// covers a pixel at distance d by a = 1 / (1 + exp(-edge (R - d))). All lengths are in pixels;
+// pixel (row, column) is at y = row, x = column.
 //
 // A sprite is only computed near its disc, so the cost is that of the discs and not of the picture.
 #ifndef MODELS_BODIES_SPRITES_H
@@ -17,6 +17,7 @@ enum { SPRITES_MAX = 16, SPRITES_CHANNELS = 4 };
 typedef struct sprite {
     double radius;
     double colour[SPRITES_CHANNELS]; ///< 0 to 1
+    int depth;                       ///< less is nearer; of equal ones the first is
 } sprite;
 
 typedef struct sprite_scene {
@@ -44,7 +45,8 @@ typedef struct sprite_scratch {
     int left[SPRITES_MAX], top[SPRITES_MAX];     ///< of the rectangle that is computed
     int columns[SPRITES_MAX], rows[SPRITES_MAX]; ///< its size
     int near_count[SPRITES_MAX];                 ///< other sprites whose rectangles overlap
-    int near[SPRITES_MAX][SPRITES_MAX];          ///< their indices, ascending
+    int near[SPRITES_MAX][SPRITES_MAX];          ///< their indices, from front to back
+    int order[SPRITES_MAX];                      ///< all sprites from front to back
 } sprite_scratch;
 
 plumb_status sprites_alloc(sprite_scratch *out, arena *mem, const sprite_scene *scene);
