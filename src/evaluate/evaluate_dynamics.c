@@ -176,6 +176,8 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
     status_log("fitting polynomials of %lld latents", (long long)trained->model.dynamics->latents);
     // `canonical` is the state itself if the data have no canonical coordinates.
     const plumb_array canonical = true_states(&test, states.truth.shape[1]);
+    const plumb_array energy = plumb_array_view(
+        test.energy, PLUMB_FLOAT64, 2, (int64_t[]){test.videos.count, states.truth.shape[1]});
     plumb_kappa_options kappa = config->kappa;
     const bool *angles = find_angles(trained, &config->all);
     if (angles) kappa.angles = angles;
@@ -183,7 +185,8 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
                                            .latent = &states.latent,
                                            .variance = &states.variance,
                                            .truth = &states.truth,
-                                           .canonical = &canonical};
+                                           .canonical = &canonical,
+                                           .energy = test.energy ? &energy : NULL};
     // The variance is that of the posterior at the inferred step.
     plumb_symetric_options symetric = config->symetric;
     symetric.inferred_step = trained->model.dynamics->inferred_step;
@@ -313,6 +316,8 @@ void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynam
                                                                                     : "own");
     plumb_record_set_string(record, "verdict", plumb_verdict_name(p->verdict));
     plumb_record_set_string(record, "verdict_why", p->why);
+    plumb_record_set_string(record, "coordinates_verdict", plumb_verdict_name(p->coordinates));
+    plumb_flow_record(record, &p->flow);
     // The most important numbers are at the top level. All the rest is in the objects below.
     plumb_record_set_double(record, "rec_mse", f->forward.rec.published);
     plumb_record_set_double(record, "ext_mse", f->forward.ext.published);

@@ -38,6 +38,7 @@ static plumb_status simulate_item(void *context, int64_t index, int worker)
         .state = out->state + index * job->steps * out->state_dims,
         .canonical =
             out->canonical ? out->canonical + index * job->steps * out->canonical_dims : NULL,
+        .energy = out->energy ? out->energy + index * job->steps : NULL,
         .parameters = out->parameters ? out->parameters + index * out->parameter_total : NULL};
     plumb_world_options opt = plumb_world_defaults();
     opt.image = videos->height;
@@ -81,7 +82,9 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
     if (request->canonical)
         out->canonical =
             ARENA_ALLOC(&trained->mem, double, (count * job.steps * out->canonical_dims));
-    if (!job.frames || !out->state || (request->canonical && !out->canonical)) return PLUMB_EMEMORY;
+    if (request->canonical) out->energy = ARENA_ALLOC(&trained->mem, double, (count * job.steps));
+    if (!job.frames || !out->state || (request->canonical && (!out->canonical || !out->energy)))
+        return PLUMB_EMEMORY;
     if (request->parameters && info->parameter_total) {
         out->parameter_total = info->parameter_total;
         out->parameters = ARENA_ALLOC(&trained->mem, double, (count * info->parameter_total));

@@ -231,3 +231,24 @@ TEST(volume_of_two_pairs)
     plumb_flow_clear(&r);
     free(z);
 }
+
+// A rotor: the angle grows without bound, so late latents lie where no early ones do.
+TEST(an_angle_that_grows_does_not_change_the_energy)
+{
+    arrays a = make_arrays((oscillator){.clock = 1.0});
+    rng r = rng_at(31, 0);
+    for (int64_t k = 0; k < TRAJECTORIES; k++) {
+        const double p = 2.0 * rng_uniform(&r) - 1.0, q = 6.0 * rng_uniform(&r);
+        for (int64_t t = 0; t < STEPS; t++) {
+            const int64_t i = k * STEPS + t;
+            a.s[2 * i] = a.z[2 * i] = q + 0.4 * p * (double)t;
+            a.s[2 * i + 1] = a.z[2 * i + 1] = p;
+            a.e[i] = 0.5 * p * p;
+        }
+    }
+    plumb_flow f = measure_arrays(&a, NULL);
+    CHECK(f.verdict != PLUMB_VERDICT_NOT_LEARNT);
+    CHECK(isnan(f.energy_change) || fabs(f.energy_change) < 0.05);
+    plumb_flow_clear(&f);
+    free_arrays(&a);
+}

@@ -10,6 +10,8 @@ enum { MAX_INPUTS = 12, CENTRES = 150, SEARCH_ROWS = 1500, MAX_STEPS = 40, WINDO
 
 // Principal components hold this share of the variance.
 static const double kept_variance = 0.99999;
+// The energy is read late in this share of the states at least.
+static const double min_seen = 0.5;
 // A quantity that is read with a lower R2 is not known.
 static const double min_r2 = 0.9;
 
@@ -139,19 +141,47 @@ static double compute_energy_change(const void *context, const double *times)
     double change = 0.0, size = 0.0;
     for (int64_t k = 0; k < s->trajectories; k++) {
         const double t = times ? times[k] : 1.0;
+        if (isnan(s->late[k])) continue;
         change += t * (s->late[k] - s->early[k]);
         size += t * s->size[k];
     }
     return size > 0.0 ? change / size * s->stretch : (double)NAN;
 }
 
-// excess (trajectories) = mean over steps of read - truth.
+// excess (trajectories) = mean of read - truth over the rows in `seen`, NaN if there are none;
+// NULL: all rows.
 static void average_excess(double *excess, const double *read, const double *truth,
-                           int64_t trajectories, int64_t steps)
+                           const bool *seen, int64_t trajectories, int64_t steps)
 {
-    for (int64_t k = 0; k < trajectories; k++)
-        for (int64_t t = 0; t < steps; t++)
-            excess[k] += (read[k * steps + t] - truth[k * steps + t]) / (double)steps;
+    for (int64_t k = 0; k < trajectories; k++) {
+        double sum = 0.0, count = 0.0;
+        for (int64_t r = k * steps; r < (k + 1) * steps; r++)
+            if (!seen || seen[r]) sum += read[r] - truth[r], count += 1.0;
+        excess[k] = sum / count;
+    }
+}
+
+// seen (rows): rows of `late` whose latents lie within the range of those of `early`, with a small
+// margin. Elsewhere the readout only extrapolates. Returns their share.
+static double find_seen(bool *seen, const double *early, const double *late, int64_t rows,
+                        int64_t columns)
+{
+    const double margin = 0.05;
+    int64_t count = 0;
+    for (int64_t r = 0; r < rows; r++) seen[r] = true;
+    for (int64_t i = 0; i < columns; i++) {
+        double low = (double)INFINITY, high = -low;
+        for (int64_t r = 0; r < rows; r++) {
+            low = fmin(low, early[r * columns + i]);
+            high = fmax(high, early[r * columns + i]);
+        }
+        const double by = margin * (high - low);
+        for (int64_t r = 0; r < rows; r++)
+            seen[r] =
+                seen[r] && late[r * columns + i] >= low - by && late[r * columns + i] <= high + by;
+    }
+    for (int64_t r = 0; r < rows; r++) count += seen[r];
+    return (double)count / (double)rows;
 }
 
 static double compute_r2(const double *read, const double *truth, int64_t rows)
@@ -188,7 +218,9 @@ plumb_status flow_measure_energy(plumb_flow *out, const flow_work *work)
     s.early = ARENA_ALLOC(work->mem, double, count);
     s.late = ARENA_ALLOC(work->mem, double, count);
     s.size = ARENA_ALLOC(work->mem, double, count);
-    if (!s.early || !s.late || !s.size) return PLUMB_EMEMORY;
+    bool *seen = ARENA_ALLOC(work->mem, bool, rows);
+    if (!s.early || !s.late || !s.size || !seen) return PLUMB_EMEMORY;
+    if (find_seen(seen, x[0], x[1], rows, columns) < min_seen) return PLUMB_OK;
     flow_readout readout;
     plumb_status st = flow_readout_fit(&readout, work, x[0], energy[0], columns, 1, steps);
     for (int w = 0; w < 2 && !st; w++)
@@ -196,8 +228,8 @@ plumb_status flow_measure_energy(plumb_flow *out, const flow_work *work)
     if (st || compute_r2(read[0], energy[0], rows) < min_r2) return st;
     double least = (double)INFINITY;
     for (int64_t r = 0; r < rows; r++) least = fmin(least, fmin(energy[0][r], energy[1][r]));
-    average_excess(s.early, read[0], energy[0], count, steps);
-    average_excess(s.late, read[1], energy[1], count, steps);
+    average_excess(s.early, read[0], energy[0], NULL, count, steps);
+    average_excess(s.late, read[1], energy[1], seen, count, steps);
     for (int64_t k = 0; k < count; k++)
         for (int64_t t = 0; t < steps; t++)
             s.size[k] += (energy[0][k * steps + t] - least) / (double)steps;
