@@ -56,3 +56,8 @@ def test_a_file_of_frames_is_enough(tmp_path):
 def test_a_world_without_objects_is_refused_in_words(tmp_path):
     done = plumb.run("train", "bodies", "--world", "matching-pennies", *QUICK, "--out", tmp_path / "run", code=2)
     assert "do not explain the frames" in done.stderr or "no moving objects" in done.stderr or "fewer than" in done.stderr
+
+
+def test_a_page_is_made_of_a_run(runs):
+    Program("report").run(runs / "chain", "--films", 2, "--steps", 20, "--out", runs / "page.html")
+    assert "bodies" in (runs / "page.html").read_text()

@@ -12,7 +12,8 @@ from program import Program
 plumb = Program("evaluate")
 # Least kappa; least VPT both ways, as a share of the frames; SyMetric, which not every world lets a right model have.
 BARS = {"hgn++-mass-spring": (0.95, 0.9, 1), "hgn++-mass-spring+c": (0.93, 0.4, 1), "hgn++-pendulum": (0.99, 0.2, 1),
-        "hgn++-matching-pennies": (0.9, 0.3, 0), "hgn++-rock-paper-scissors": (0.9, 0.1, 0)}
+        "hgn++-matching-pennies": (0.9, 0.3, 0), "hgn++-rock-paper-scissors": (0.9, 0.1, 0),
+        "bodies-two-body": (0.98, 0.9, 0), "bodies-double-pendulum": (0.99, 0.25, 1), "bodies-pendulum+c": (0.99, 0.7, 1)}
 # Under a sanitizer one model is enough, and less of it: the others run the same code.
 NAMES = ["hgn++-mass-spring"] if SANITIZE else list(BARS)
 
