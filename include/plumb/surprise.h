@@ -141,6 +141,8 @@ typedef struct plumb_surprise_input {
     /// it, two numbers of `truth`: the mean squared and the mean absolute difference of
     /// neighbouring frames.
     const plumb_array *motion;
+    /// As `concepts`, of the rows of `observation`: each concept then has a density of its own.
+    const plumb_array *observation_concepts;
 } plumb_surprise_input;
 
 /// Metrics of the scores of many tuples. P and I are the sums of the scores of the possible and of
@@ -298,13 +300,15 @@ typedef struct plumb_surprise {
     const double *frame_surprise;     ///< (tested, 4, frames), or NULL.
     int64_t zero_features;            ///< Features of length 0, which have no direction.
     int64_t equal_observations;       ///< Observed features that repeat another.
-    int64_t k;                        ///< The k used; 0: no scorer needs neighbours.
-    int64_t least_observed;           ///< Clips of the smallest observation set.
-    plumb_surprise_unit error_unit;   ///< The unit of surprise.
-    plumb_surprise_frames joined; ///< How frames were reduced; never PLUMB_SURPRISE_FRAMES_AUTO.
-    double seconds;               ///< Time of the call.
-    char input_hash[33];          ///< XXH3-128 of the arrays, in hexadecimal.
-    void *memory;                 ///< Private.
+    /// (concept_count) `uniformity` of each concept, or NULL.
+    const plumb_surprise_uniformity *concept_uniformity;
+    int64_t k;                      ///< The k used; 0: no scorer needs neighbours.
+    int64_t least_observed;         ///< Clips of the smallest observation set.
+    plumb_surprise_unit error_unit; ///< The unit of surprise.
+    plumb_surprise_frames joined;   ///< How frames were reduced; never PLUMB_SURPRISE_FRAMES_AUTO.
+    double seconds;                 ///< Time of the call.
+    char input_hash[33];            ///< XXH3-128 of the arrays, in hexadecimal.
+    void *memory;                   ///< Private.
 } plumb_surprise;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_surprise_defaults() calls it.

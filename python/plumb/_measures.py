@@ -336,7 +336,7 @@ def dynamics(latent, encoded, truth, *, energy=None, angles=(), **options):
 
 
 def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,
-             concept=None, motion=None, scorer=None, unit=None, **options):
+             concept=None, observation_concept=None, motion=None, scorer=None, unit=None, **options):
     """Is a model more surprised by impossible clips than by possible ones?
 
     surprise (tuples, 4) or, frame by frame, (tuples, 4, frames); or truth and prediction (tuples, 4, frames,
@@ -355,7 +355,8 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     """
     arrays = {"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
               "observation": observation, "surprise_naive": surprise_voe, "concepts": concept,
-              "error_unit": None if isinstance(unit, str) else unit, "motion": motion}
+              "error_unit": None if isinstance(unit, str) else unit, "motion": motion,
+              "observation_concepts": observation_concept}
     views = _views(arrays, **arrays)
     given = types["surprise_input"](size=ctypes.sizeof(types["surprise_input"]))
     for name, array in views.items():

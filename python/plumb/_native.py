@@ -84,7 +84,7 @@ STRUCTS = {
         "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q*",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
-        "surprise_naive:array* concepts:array* error_unit:array* motion:array*",
+        "surprise_naive:array* concepts:array* error_unit:array* motion:array* observation_concepts:array*",
     "surprise_metrics":
         "tuples:q correct:q ties:q accuracy:d accuracy_ci:interval accuracy_wilson:interval chance_p:d "
         "relative_surprise:d relative_ci:interval difference:d difference_ci:interval t:d t_p:d "
@@ -116,7 +116,7 @@ STRUCTS = {
         f"scorers:surprise_score{len(SCORERS)} ratio:surprise_ratio uniformity:surprise_uniformity pairs:p "
         "pair_count:q tuples:q tested:q tested_tuple:q* observed:q split:b dims:q concept_count:q "
         "concept_names:p concept_of:q* frames:q frame_surprise:d* zero_features:q equal_observations:q "
-        "k:q least_observed:q error_unit:i joined:i seconds:d input_hash:B33 memory:p",
+        "concept_uniformity:p k:q least_observed:q error_unit:i joined:i seconds:d input_hash:B33 memory:p",
     "compare_result": "model:p models:q pair:p pairs:q items:q memory:p",
     "world_parameter": "name:s count:q integer:b",
     "world_info":

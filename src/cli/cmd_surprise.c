@@ -20,6 +20,7 @@ enum {
     CONCEPT,
     UNIT,
     MOTION,
+    OBSERVATION_CONCEPT,
     ARRAY_COUNT
 };
 
@@ -32,9 +33,9 @@ typedef struct surprise_command {
     bool example, json;
 } surprise_command;
 
-static const char *const array_names[ARRAY_COUNT] = {"surprise", "truth",       "prediction",
-                                                     "feature",  "observation", "surprise_voe",
-                                                     "concept",  "unit",        "motion"};
+static const char *const array_names[ARRAY_COUNT] = {
+    "surprise",     "truth",   "prediction", "feature", "observation",
+    "surprise_voe", "concept", "unit",       "motion",  "observation_concept"};
 
 // clang-format off
 #define AT(member) .offset = offsetof(surprise_command, member)
@@ -49,6 +50,8 @@ static const cli_option command_options[] = {
      .help = "features of the clips (tuples, 4, d)"},
     {.name = "observation", .kind = OPTION_STRING, AT(from[OBSERVATION]), .value = "F",
      .help = "features of impossible clips observed before (N, d)"},
+    {.name = "observation-concept", .kind = OPTION_STRING, AT(from[OBSERVATION_CONCEPT]), .value = "F",
+     .help = "concept of each row of observation: one density each"},
     {.name = "surprise-voe", .kind = OPTION_STRING, AT(from[SURPRISE_NAIVE]), .value = "F",
      .help = "surprise of a model trained on impossible clips"},
     {.name = "concept", .kind = OPTION_STRING, AT(from[CONCEPT]), .value = "F",
@@ -553,7 +556,8 @@ static int measure_input(const surprise_command *cmd, const surprise_arrays *in,
                                          .surprise_naive = a[SURPRISE_NAIVE],
                                          .concepts = a[CONCEPT],
                                          .error_unit = a[UNIT],
-                                         .motion = a[MOTION]};
+                                         .motion = a[MOTION],
+                                         .observation_concepts = a[OBSERVATION_CONCEPT]};
     plumb_surprise result;
     cli_show_log(&cmd_surprise);
     progress_begin("surprise");

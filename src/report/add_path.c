@@ -165,7 +165,9 @@ static plumb_status measure_surprise(plumb_report *report, const char *name,
                                .surprise_naive = find_array(arrays, count, "surprise_voe", 0),
                                .concepts = find_array(arrays, count, "concept", 0),
                                .error_unit = find_array(arrays, count, "unit", 0),
-                               .motion = find_array(arrays, count, "motion", 0)};
+                               .motion = find_array(arrays, count, "motion", 0),
+                               .observation_concepts =
+                                   find_array(arrays, count, "observation_concept", 0)};
     // Six axes: (tuples, 4, frames, height, width, channels). Stored surprise is preferred.
     if (!in.surprise) in.truth = find_array(arrays, count, "truth", 6);
     if (in.surprise) in.prediction = NULL;

@@ -83,7 +83,7 @@ def test_evaluate_has_the_options_of_surprise(predrnn, tmp_path):
         return {word.strip(",") for word in text.split() if word.startswith("--")}
 
     own = {"--surprise", "--truth", "--prediction", "--feature", "--observation", "--surprise-voe", "--concept", "--metadata", "--context",
-           "--score", "--plausible", "--concept-by", "--motion", "--example"}
+           "--score", "--plausible", "--concept-by", "--motion", "--observation-concept", "--example"}
     assert options("surprise") - own <= options("evaluate")
     few = ("evaluate", predrnn, "--tuples", 10, "--films", 0)
     answer = plumb.answer(*few, "--scorer", "plain,knn,lr", "--gamma", "auto", "--prior", 0.2, "--threshold", "level", "--frames", "max",

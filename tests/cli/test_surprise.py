@@ -234,6 +234,26 @@ def test_frames_of_a_perfect_prediction_score_1_and_a_tie_is_wrong(data):
     assert gray["scorers"]["plain"]["accuracy"] == 0
 
 
+def test_an_observation_with_concepts_is_one_density_each(data):
+    of = np.arange(150) % 4
+    got = answer(data.changed(observation_concept=of), "-k", 3, "--scorer", "knn")
+    x, seen = normalized(data.feature.astype(float)), normalized(data.seen.astype(float))
+    for c in range(4):
+        at = data.concept == c
+        want = data.s[at] - 0.01 * kth_distance(seen[of == c], x[at].reshape(-1, D), 3).reshape(-1, 4)
+        assert np.allclose(np.array(got["scorers"]["knn"]["score"])[at], want, rtol=0, atol=1e-13), c
+    assert got["least_observed"] == 37 and got["observed"] == 150 and len(got["likelihood_ratio"]["dimension"]) == 4
+    refused("has no row of the concept 3", data.changed(observation_concept=np.minimum(of, 2)))
+    refused("without concept", data.changed(observation_concept=of, concept=None))
+    refused("observation_concept is (149,)", data.changed(observation_concept=of[:149]))
+
+
+def test_uniformity_is_tested_for_each_concept_too(data, got):
+    each = [c["uniformity"] for c in got["concepts"]]
+    assert [sum(u["paper"]["histogram"]) for u in each] == [4 * N / 4] * 4 and all(0 <= u["p"] <= 1 for u in each)
+    assert answer(data.all, "--scorer", "plain")["concepts"][0]["uniformity"] is None
+
+
 # ---- output ----
 
 def test_items_has_one_line_per_tuple(data):

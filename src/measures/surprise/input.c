@@ -418,35 +418,61 @@ static void encode_utf8(char *out, const double *code, int64_t length)
     out[used] = 0;
 }
 
-// concept_of (tuples): concepts are numbered in the order in which they first appear. Names are
-// integers, or text as bytes or as UCS-4 (the string type of NumPy).
+// Names of concepts: integers, or text as bytes or as UCS-4 (the string type of NumPy).
+typedef struct concept_reader {
+    const double *x;
+    int64_t length; // of a row
+    bool text;
+    const char *array; // its name
+} concept_reader;
+
+static plumb_status open_concepts(concept_reader *out, arena *mem, const plumb_array *concepts,
+                                  int64_t rows, const char *array)
+{
+    const bool text =
+        concepts->ndim == 2 && (concepts->dtype == PLUMB_UINT8 || concepts->dtype == PLUMB_UINT32);
+    if ((concepts->ndim != 1 && !text) || concepts->shape[0] != rows) {
+        char expected[96];
+        snprintf(expected, sizeof expected, "(%lld,), one number or text per row", (long long)rows);
+        return reject_shape(concepts, array, expected);
+    }
+    *out = (concept_reader){.length = text ? concepts->shape[1] : 1, .text = text, .array = array};
+    return read_finite(&out->x, mem, concepts, array);
+}
+
+static plumb_status read_name(char name[MAX_NAME_LENGTH + 1], const concept_reader *from, int64_t i)
+{
+    const double *x = from->x + i * from->length;
+    if (from->text) encode_utf8(name, x, from->length);
+    else if (*x == rint(*x)) text_format(name, MAX_NAME_LENGTH + 1, "%.0f", *x);
+    else
+        return fail(PLUMB_EVALUE, "%s of row %lld is %g, expected an integer", from->array,
+                    (long long)i, *x);
+    return PLUMB_OK;
+}
+
+static int64_t find_concept(const surprise_arrays *arrays, const char *name)
+{
+    int64_t at = 0;
+    while (at < arrays->concepts && strcmp(arrays->concept_name[at], name) != 0) at++;
+    return at;
+}
+
+// concept_of (tuples): concepts are numbered in the order in which they first appear.
 static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_array *concepts)
 {
     enum { MAX_CONCEPTS = 1000 };
-    const bool text =
-        concepts->ndim == 2 && (concepts->dtype == PLUMB_UINT8 || concepts->dtype == PLUMB_UINT32);
-    if ((concepts->ndim != 1 && !text) || concepts->shape[0] != out->tuples) {
-        char expected[96];
-        snprintf(expected, sizeof expected, "(%lld,), one number or text per tuple",
-                 (long long)out->tuples);
-        return reject_shape(concepts, "concept", expected);
-    }
-    const double *x = NULL;
-    const plumb_status st = read_finite(&x, mem, concepts, "concept");
-    if (st) return st;
+    concept_reader reader;
+    plumb_status st = open_concepts(&reader, mem, concepts, out->tuples, "concept");
     int64_t *of = ARENA_ALLOC(mem, int64_t, out->tuples);
     out->concept_name = ARENA_ALLOC(mem, const char *, MAX_CONCEPTS);
+    if (st) return st;
     if (!of || !out->concept_name) return PLUMB_EMEMORY;
-    const int64_t length = text ? concepts->shape[1] : 1;
     for (int64_t i = 0; i < out->tuples; i++) {
         char name[MAX_NAME_LENGTH + 1];
-        if (text) encode_utf8(name, x + i * length, length);
-        else if (x[i] == rint(x[i])) text_format(name, sizeof name, "%.0f", x[i]);
-        else
-            return fail(PLUMB_EVALUE, "concept of tuple %lld is %g, expected an integer",
-                        (long long)i, x[i]);
-        int64_t at = 0;
-        while (at < out->concepts && strcmp(out->concept_name[at], name) != 0) at++;
+        st = read_name(name, &reader, i);
+        if (st) return st;
+        const int64_t at = find_concept(out, name);
         if (at == MAX_CONCEPTS)
             return fail(PLUMB_EVALUE, "concept has more than %d different values", MAX_CONCEPTS);
         if (at == out->concepts) {
@@ -460,6 +486,35 @@ static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_
     return PLUMB_OK;
 }
 
+// observed_concept (observed): every concept of the tuples must have been observed.
+static plumb_status read_observed_concepts(surprise_arrays *out, arena *mem,
+                                           const plumb_array *concepts)
+{
+    concept_reader reader;
+    if (!out->observed || !out->concepts)
+        return fail(PLUMB_ESHAPE, "observation_concept is given without %s",
+                    out->observed ? "concept" : "observation");
+    plumb_status st =
+        open_concepts(&reader, mem, concepts, out->observed_count, "observation_concept");
+    int64_t *of = ARENA_ALLOC(mem, int64_t, out->observed_count),
+            *count = ARENA_ALLOC(mem, int64_t, out->concepts);
+    if (st) return st;
+    if (!of || !count) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < out->observed_count; i++) {
+        char name[MAX_NAME_LENGTH + 1];
+        st = read_name(name, &reader, i);
+        if (st) return st;
+        of[i] = find_concept(out, name);
+        if (of[i] < out->concepts) count[of[i]]++; // others are of no tuple here
+    }
+    for (int64_t c = 0; c < out->concepts; c++)
+        if (!count[c])
+            return fail(PLUMB_EVALUE, "observation_concept has no row of the concept %s",
+                        out->concept_name[c]);
+    out->observed_concept = of;
+    return PLUMB_OK;
+}
+
 plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                  const plumb_surprise_options *opt)
 {
@@ -469,5 +524,7 @@ plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_s
     if (!st) st = read_motion(out, mem, in, opt->threads);
     if (!st) st = read_features(out, mem, in, opt);
     if (!st && in->concepts) st = read_concepts(out, mem, in->concepts);
+    if (!st && in->observation_concepts)
+        st = read_observed_concepts(out, mem, in->observation_concepts);
     return st;
 }

@@ -18,8 +18,9 @@ typedef struct surprise_arrays {
     const double *feature;  ///< (tuples, 4, dims), of unit length if the options say so
     const double *observed; ///< (observed_count, dims), or NULL
     int64_t observed_count;
-    int64_t zero_features; ///< rows, observed ones included, that are shorter than 1e-12
-    int64_t concepts;      ///< 0: none given
+    const int64_t *observed_concept; ///< (observed_count), or NULL: one density for all
+    int64_t zero_features;           ///< rows, observed ones included, that are shorter than 1e-12
+    int64_t concepts;                ///< 0: none given
     const char **concept_name;
     const int64_t *concept_of; ///< (tuples)
     const double *motion;      ///< (tuples, 4, motion_numbers), or NULL

@@ -122,12 +122,44 @@ static plumb_status take_sample(observation_sets *sets, observation_set *set, ar
     return PLUMB_OK;
 }
 
-// The caller gave observed clips: one set, and all tuples are tested.
+// Rows and tuples of one concept of observed clips that the caller gave; all of them for concept
+// -1.
+static plumb_status use_rows(observation_sets *sets, observation_set *set, arena *mem,
+                             const surprise_arrays *arrays, int64_t concept)
+{
+    const int64_t d = arrays->dims;
+    *set = (observation_set){0};
+    int64_t *queries = ARENA_ALLOC(mem, int64_t, arrays->tuples),
+            *of = (int64_t *)sets->observed_of;
+    double *rows = concept < 0 ? NULL : ARENA_ALLOC(mem, double, arrays->observed_count *d);
+    if (!queries || (concept >= 0 && !rows)) return PLUMB_EMEMORY;
+    for (int64_t i = 0; concept >= 0 && i < arrays->observed_count; i++)
+        if (arrays->observed_concept[i] == concept)
+            memcpy(rows + d * set->observed_count++, arrays->observed + i * d,
+                   (size_t)d * sizeof *rows);
+    if (concept < 0) set->observed_count = arrays->observed_count;
+    set->observed = concept < 0 ? arrays->observed : rows;
+    for (int64_t i = 0; i < arrays->tuples; i++) {
+        if (concept >= 0 && arrays->concept_of[i] != concept) continue;
+        queries[set->query_count++] = i;
+        of[i] = set->observed_count;
+    }
+    set->queries = queries;
+    sets->observed += set->observed_count;
+    arena scratch = {0};
+    const hashed_row *hashed = hash_rows(&scratch, set->observed, set->observed_count, d);
+    if (hashed) sets->equal += count_equal(hashed, set->observed, set->observed_count, d);
+    arena_clear(&scratch);
+    return hashed ? take_sample(sets, set, mem, d) : PLUMB_EMEMORY;
+}
+
+// The caller gave observed clips: one set, or one for each concept, and all tuples are tested.
 static plumb_status use_given(observation_sets *sets, arena *mem, const surprise_arrays *arrays)
 {
+    const int64_t count = arrays->observed_concept ? arrays->concepts : 1;
     int64_t *tuple = ARENA_ALLOC(mem, int64_t, arrays->tuples),
             *of = ARENA_ALLOC(mem, int64_t, arrays->tuples);
-    sets->set = ARENA_ALLOC(mem, observation_set, 1);
+    sets->set = ARENA_ALLOC(mem, observation_set, count);
     if (!tuple || !of || !sets->set) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < arrays->tuples; i++) tuple[i] = i, of[i] = arrays->observed_count;
     sets->tested = arrays->tuples;
@@ -136,20 +168,15 @@ static plumb_status use_given(observation_sets *sets, arena *mem, const surprise
     sets->concept_of = arrays->concept_of;
     sets->observed_of = of;
     if (!arrays->observed) return PLUMB_OK; // nothing dense is wanted
-    sets->sets = 1;
-    sets->observed = arrays->observed_count;
-    *sets->set = (observation_set){.observed = arrays->observed,
-                                   .observed_count = arrays->observed_count,
-                                   .queries = tuple,
-                                   .query_count = arrays->tuples};
     arena scratch = {0};
     const hashed_row *hashed =
         hash_rows(&scratch, arrays->observed, arrays->observed_count, arrays->dims);
     plumb_status st = hashed ? reject_overlap(hashed, arrays) : PLUMB_EMEMORY;
-    if (!st)
-        sets->equal = count_equal(hashed, arrays->observed, arrays->observed_count, arrays->dims);
     arena_clear(&scratch);
-    return st ? st : take_sample(sets, sets->set, mem, arrays->dims);
+    sets->sets = count;
+    for (int64_t c = 0; c < count && !st; c++)
+        st = use_rows(sets, &sets->set[c], mem, arrays, arrays->observed_concept ? c : -1);
+    return st;
 }
 
 static int64_t concept_of(const surprise_arrays *arrays, int64_t tuple)

@@ -130,9 +130,8 @@ static void put_test(plumb_record *record, const char *key, plumb_surprise_test 
 }
 
 // null if it was not asked for; null numbers with a reason if it cannot be computed.
-static void put_uniformity(plumb_record *record, const plumb_surprise *result)
+static void put_uniformity(plumb_record *record, const plumb_surprise_uniformity *uniformity)
 {
-    const plumb_surprise_uniformity *uniformity = &result->uniformity;
     if (!uniformity->measured && !uniformity->why) {
         plumb_record_set_null(record, "uniformity");
         return;
@@ -214,6 +213,8 @@ static void put_concepts(plumb_record *record, const plumb_surprise *result)
     for (int64_t c = 0; c < result->concept_count; c++) {
         plumb_record_begin_object(record, NULL);
         plumb_record_set_string(record, "name", result->concept_names[c]);
+        if (result->concept_uniformity) put_uniformity(record, &result->concept_uniformity[c]);
+        else plumb_record_set_null(record, "uniformity");
         plumb_record_begin_object(record, "scorers");
         for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
             const plumb_surprise_score *score = &result->scorers[i];
@@ -256,7 +257,7 @@ void plumb_surprise_record(plumb_record *record, const plumb_surprise *result,
         if (result->scorers[i].measured) put_scorer(record, result, &result->scorers[i]);
     plumb_record_end(record);
     put_concepts(record, result);
-    put_uniformity(record, result);
+    put_uniformity(record, &result->uniformity);
     put_ratio(record, &result->ratio);
     put_comparisons(record, result);
     // Scorers that were not computed, with the reason.

@@ -447,8 +447,26 @@ static plumb_status measure_uniformity(surprise_work *work)
     int64_t *observed = ARENA_ALLOC(work->mem, int64_t, n);
     if (!observed) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) observed[i] = work->set.observed_of[i / 4];
-    return uniformity_measure(to, work->mem, work->r[PLUMB_SCORER_KNN], observed, n, work->opt->k,
-                              work->clips->dims);
+    plumb_status st = uniformity_measure(to, work->mem, work->r[PLUMB_SCORER_KNN], observed, n,
+                                         work->opt->k, work->clips->dims);
+    if (st || !work->out->concept_count) return st;
+    // The same for each concept alone.
+    plumb_surprise_uniformity *each =
+        ARENA_ALLOC(work->mem, plumb_surprise_uniformity, work->out->concept_count);
+    double *r = ARENA_ALLOC(work->mem, double, n);
+    if (!each || !r) return PLUMB_EMEMORY;
+    for (int64_t c = 0; c < work->out->concept_count && !st; c++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (work->out->concept_of[i / 4] != c) continue;
+            observed[count] = work->set.observed_of[i / 4];
+            r[count++] = work->r[PLUMB_SCORER_KNN][i];
+        }
+        st = uniformity_measure(&each[c], work->mem, r, observed, count, work->opt->k,
+                                work->clips->dims);
+    }
+    work->out->concept_uniformity = each;
+    return st;
 }
 
 // McNemar's test for each pair of measured scorers.
@@ -582,8 +600,8 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
                                         in->observation, in->surprise_naive, in->concepts,
-                                        in->error_unit, in->motion},
-                9);
+                                        in->error_unit, in->motion, in->observation_concepts},
+                10);
     return st;
 }
 
