@@ -110,7 +110,8 @@ static inline plumb_state_forecast_options plumb_state_forecast_defaults(void)
 /// or infinite from some step on: its error is infinite there.
 /// May be NULL: options. On failure `result` is unchanged.
 /// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC if the truth is NaN or
-/// infinite or never changes, PLUMB_EVALUE if an option is invalid.
+/// infinite or never changes, or if the whole prediction is NaN or infinite, PLUMB_EVALUE if an
+/// option is invalid.
 PLUMB_API plumb_status plumb_state_forecast_measure(plumb_state_forecast *result,
                                                     const plumb_state_forecast_input *input,
                                                     const plumb_state_forecast_options *options);

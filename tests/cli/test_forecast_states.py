@@ -109,6 +109,7 @@ def test_a_prediction_that_diverges_ends_its_vpt(data):
     assert got["diverged"] == 2 and got["vpt_per_trajectory"][3:5] == [5, 7]
     assert got["mse"] is None and got["vrmse"] is None and got["vpt"] > 5
     assert "diverged" in run(data.folder / "bad.npz").stdout
+    refused("in every step", data.save("bad.npz", truth=data.truth, prediction=np.full(data.truth.shape, np.nan)))
 
 
 @pytest.mark.parametrize("axis", [1, 2, 3])

@@ -434,6 +434,12 @@ static plumb_status measure_all(plumb_state_forecast *out, arena *mem,
     if (!draws.all) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < t.trajectories; i++) draws.all[i] = i;
     st = parallel_for_progress(t.trajectories, t.threads, measure_trajectory, &t, 0.0, 0.5);
+    bool finite = false;
+    for (int64_t i = 0; i < t.trajectories * t.scored; i++)
+        finite = finite || isfinite(t.errors[i]);
+    if (!st && !finite)
+        st =
+            fail(PLUMB_ENUMERIC, "prediction is NaN or infinite in every step of every trajectory");
     if (!st) st = measure_errors(out, mem, &t, &draws);
     if (!st) st = measure_times(out, mem, &t, &draws, opt->deviations);
     if (!st) st = measure_energy(out, mem, &t, in);
