@@ -91,9 +91,8 @@ PLUMB_API plumb_status plumb_phase_space_measure(plumb_phase_space *result,
                                                  const plumb_phase_space_input *input,
                                                  const plumb_phase_space_options *options);
 
-/// The rule of the coordinates. A latent space without area (`degenerate`) was not learnt.
-/// Otherwise kappa decides where the data determine it, and nothing else does: SyMetric alone never
-/// decides.
+/// The rule of the coordinates: kappa decides where the data determine it. Where they do not, a
+/// latent space without area (`degenerate`) was not learnt. SyMetric alone never decides.
 PLUMB_API plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical);
 
 /// The rule that joins the verdicts on the coordinates and on the flow.

@@ -189,9 +189,11 @@ static plumb_status measure_flow(plumb_flow *out, const plumb_phase_space_input 
 
 // ---- verdict ----
 
-// A degenerate map has lost directions of the state, so kappa cannot rescue it.
+// kappa decides where the data determine it. A fit of SyMetric may be degenerate because it chose
+// other latents than those that carry the form.
 plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical)
 {
+    if (canonical != PLUMB_VERDICT_NOT_DETERMINED) return canonical;
     return degenerate ? PLUMB_VERDICT_NOT_LEARNT : canonical;
 }
 
@@ -213,7 +215,8 @@ static plumb_status decide_verdict(plumb_phase_space *result)
     result->verdict = plumb_phase_space_join(coordinates, result->flow.verdict);
     arena *keep = result_begin(&result->memory);
     if (!keep) return PLUMB_EMEMORY;
-    const char *why = published->degenerate ? published->why : kappa->why;
+    const bool by_kappa = result->coordinates != PLUMB_VERDICT_NOT_DETERMINED;
+    const char *why = published->degenerate && !by_kappa ? published->why : kappa->why;
     char text[1200];
     if (result->flow.measured)
         text_format(text, sizeof text, "coordinates: %s; flow: %s", why, result->flow.why);

@@ -113,9 +113,8 @@ static void invert_matrix(double out[CHAIN_MAX][CHAIN_MAX], double M[CHAIN_MAX][
                           int count)
 {
     double work[CHAIN_MAX][CHAIN_MAX];
-    memcpy(work, M, sizeof work);
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++) out[i][j] = i == j;
+        for (int j = 0; j < count; j++) work[i][j] = M[i][j], out[i][j] = i == j;
     for (int k = 0; k < count; k++) {
         const double scale = 1.0 / work[k][k];
         for (int j = 0; j < count; j++) work[k][j] *= scale, out[k][j] *= scale;
