@@ -247,8 +247,8 @@ def probe(latent, targets, *, frames=None, action=None, lengths=None, offsets=No
     >>> import numpy as np, plumb
     >>> state = plumb.world("mass-spring").batch(40, seed=1).state
     >>> result = plumb.probe(state @ [[1.0, 2.0, 0.5], [0.5, -1.0, 3.0]], state, columns={"truth": ["q", "p"]})
-    >>> [(one["name"], round(one["linear"]["r2"], 6), one["found"]) for one in result.targets]
-    [('q', 1.0, 'linear'), ('p', 1.0, 'linear')]
+    >>> [(one["name"], f'{one["linear"]["r2"]:.3f}', one["found"]) for one in result.targets]
+    [('q', '1.000', 'linear'), ('p', '1.000', 'linear')]
     """
     targets = targets if isinstance(targets, dict) else {"truth": targets}
     if cut is not None:
