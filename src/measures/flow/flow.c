@@ -75,9 +75,9 @@ static void format_reason(char *text, size_t size, const plumb_flow *r, const fl
                     "not determined: the map from truth to latents is not known well "
                     "enough early and late in the trajectories");
     else if (area == PLUMB_VERDICT_LEARNT)
-        text_format(text, size,
-                    "area%s changes by less than %g %% over %lld steps, beyond the true flow",
-                    energy == PLUMB_VERDICT_LEARNT ? " and energy" : "", bar, steps);
+        text_format(text, size, "%s by less than %g %% over %lld steps, beyond the true flow",
+                    energy == PLUMB_VERDICT_LEARNT ? "area and energy change" : "area changes", bar,
+                    steps);
     else
         text_format(text, size,
                     "not determined: the area changes by %+.1f %% [%+.1f, %+.1f] over %lld steps; "
