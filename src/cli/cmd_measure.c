@@ -616,9 +616,12 @@ static int measure_loops(const measure_command *cmd, int files, char **file)
     const bool canonical = !st && plumb_file_has_array(opened, "canonical");
     if (!st) st = plumb_file_read_array(&truth, opened, canonical ? "canonical" : "truth");
     if (!st) st = plumb_file_read_array(&loop, opened, "loop");
+    const bool is_read = !st;
     if (!st) st = plumb_loops_measure(&result, &latent, &truth, &loop, &opt);
     plumb_file_close(opened);
-    if (st) return cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error());
+    // Messages about files name the file; those about arrays do not.
+    if (st && is_read) return cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error());
+    if (st) return cli_last_error(c);
     code = cli_print(c, cmd->json, fill_loops, print_loops, &result);
     if (code == EXIT_DONE) code = check_loops(cmd, &result, require_check);
     plumb_loops_clear(&result);
