@@ -460,8 +460,7 @@ static plumb_status reserve_runs(study_file *study, int64_t more)
     const int64_t room = need > 2 * study->run_room ? need : 2 * study->run_room;
     study_run *runs = ARENA_ALLOC(&study->mem, study_run, room);
     if (!runs) return PLUMB_EMEMORY;
-    if (study->run_count)
-        memcpy(runs, study->runs, (size_t)study->run_count * sizeof *study->runs);
+    if (study->run_count) memcpy(runs, study->runs, (size_t)study->run_count * sizeof *study->runs);
     study->runs = runs;
     study->run_room = room;
     return PLUMB_OK;
