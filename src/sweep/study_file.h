@@ -29,7 +29,7 @@ typedef struct study_file {
     arena mem; ///< owns everything below
     const char *path, *name;
     study_run *runs;
-    int64_t run_count;
+    int64_t run_count, run_room; ///< how many there are, and for how many there is memory
     plumb_evaluation_options evaluate;
     plumb_symetric_options symetric; ///< the nested options of `evaluate`
     plumb_forecast_options forecast;
