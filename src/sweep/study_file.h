@@ -35,7 +35,9 @@ typedef struct study_file {
     plumb_forecast_options forecast;
     plumb_kappa_options kappa;
     plumb_surprise_options surprise;
-    char options_hash[33]; ///< of all options that decide an evaluation
+    char options_hash[33];    ///< of all options that decide an evaluation
+    const char **records;     ///< (run_count) lines of runs that were finished elsewhere; or NULL
+    const char *records_path; ///< the file they are from
 } study_file;
 
 /// Reads and checks a study file. Fails with PLUMB_EFORMAT, "path:line: ...".

@@ -19,6 +19,9 @@ typedef struct hgn_settings {
     double circle_ramp_end;
     int decoder_input;
     int state_layout, encoder_kernels;
+    int encoder_activation;
+    int64_t encoder_kernel;
+    bool separate_encoders;
     int64_t encoder_width, transform_layers, transform_width;
     int potential, kinetic;
     bool add_spring_energy;
@@ -30,8 +33,12 @@ typedef struct hgn_settings {
     int decoder;
     int64_t decoder_width, decoder_input_channels;
     bool decoder_halve_width;
+    int decoder_activation;
+    int64_t decoder_kernel;
     int output_range;
     int objective;
+    int64_t beta_delay;
+    double state_weight;
     double beta, beta_final, geco_tolerance, geco_alpha;
     int64_t decoded_targets, decoder_microbatch;
     const char *curriculum_targets;
