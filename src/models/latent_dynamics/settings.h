@@ -57,8 +57,9 @@ extern const setting_spec hgn_setting_specs[];
 /// What follows from the direction of time. For models that have these settings.
 extern const setting_implication hgn_setting_implications[];
 /// What the presets set beyond the table, NULL at the end.
-extern const char *const hgn_plus_plus_cpu[],
-    *const hgn_plus_plus_angles[], *const hgn_plus_plus_state[], *const hgn_plus_plus_constants[];
+extern const char *const hgn_plus_plus_paper[],
+    *const hgn_plus_plus_cpu[], *const hgn_plus_plus_angles[], *const hgn_plus_plus_state[],
+                                                                   *const hgn_plus_plus_constants[];
 extern const char *const hgn_original_paper[], *const hgn_original_cpu[],
                                                    *const hgn_original_tiny[];
 
