@@ -105,6 +105,7 @@ extern const plumb_world
     matching_pennies_entry, rock_paper_scissors_entry,
     camera_circle, camera_spiral,
     lennard_jones_4, lennard_jones_16,
+    henon_heiles_low, henon_heiles_middle, henon_heiles_high,
     room_freeform,
     room_continuity, room_inertia, room_persistence, room_solidity, room_unchangeableness,
     room_impossible;

@@ -11,7 +11,8 @@
 
 static bool chaotic(const plumb_world *world)
 {
-    return walk_is(world, "double-pendulum") || walk_is(world, "md-");
+    return walk_is(world, "double-pendulum") || walk_is(world, "md-") ||
+           walk_is(world, "henon-heiles");
 }
 
 TEST(energy_stays_for_a_thousand_frames)

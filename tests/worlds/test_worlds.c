@@ -6,7 +6,7 @@
 #include "worlds/world.h"
 #include "worlds/world_fixtures.h"
 
-TEST(there_are_thirteen_and_four)
+TEST(there_are_thirteen_and_seven)
 {
     static const char *const names[] = {"mass-spring",
                                         "mass-spring+c",
@@ -24,10 +24,13 @@ TEST(there_are_thirteen_and_four)
                                         "mass-spring+c-friction",
                                         "pendulum+c-friction",
                                         "double-pendulum+c-friction",
-                                        "room-spiral"};
-    CHECK_EQUAL(walk_count(), 17);
-    CHECK_EQUAL(plumb_world_count(), 17 + 6);
-    for (int i = 0; i < 17; i++)
+                                        "room-spiral",
+                                        "henon-heiles-low",
+                                        "henon-heiles-middle",
+                                        "henon-heiles-high"};
+    CHECK_EQUAL(walk_count(), 20);
+    CHECK_EQUAL(plumb_world_count(), 20 + 6);
+    for (int i = 0; i < 20; i++)
         CHECK_TEXT(plumb_world_get_info(plumb_world_at(i))->name, names[i]);
 }
 
