@@ -51,6 +51,7 @@ class Symetric(Result):
     kappa_ci: Interval
     canonical: Optional[int]
     canonical_why: str
+    hint: Optional[str]
     @property
     def passes(self) -> bool: ...
 
@@ -59,6 +60,7 @@ class Kappa(Result):
     kappa_ci: Interval
     canonical: Optional[int]
     canonical_why: str
+    hint: Optional[str]
     r2_state: float
 
 class Forecast(Result):
@@ -187,8 +189,8 @@ class Run:
     def evaluate(self, *, probes: Sequence[str] = (), **options: Any) -> Evaluation: ...
 
 def symetric(latent: ArrayLike, truth: ArrayLike, variance: Optional[ArrayLike] = None, *,
-             momenta: Optional[ArrayLike] = None, lagrangian: bool = False, kappa: bool = True,
-             **options: Any) -> Symetric: ...
+             momenta: Optional[ArrayLike] = None, lagrangian: bool = False, kappa: bool = True, layout: str = ...,
+             truth_layout: str = ..., **options: Any) -> Symetric: ...
 def loops(latent: ArrayLike, truth: ArrayLike, loop: ArrayLike, **options: Any) -> Dict[str, Any]: ...
 def kappa(latent: ArrayLike, truth: ArrayLike, *, momenta: Optional[ArrayLike] = None, **options: Any) -> Kappa: ...
 def forecast(truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLike] = None, *,

@@ -88,13 +88,13 @@ def loops(latent, truth, loop, **options):
     return json.loads(record(lib.plumb_loops_record, ctypes.byref(out)))
 
 
-def _phase_space(views, symetric_options):
+def _phase_space(views, symetric_options, layouts):
     """SyMetric, kappa and the verdict, as `plumb measure --json` prints them."""
     given = types["phase_space_input"](size=ctypes.sizeof(types["phase_space_input"]))
     for name, array in views.items():
         if array is not None:
             setattr(given, name, ctypes.pointer(array))
-    opt = options_struct("phase_space_options", {})
+    opt = options_struct("phase_space_options", layouts)
     opt.symetric = ctypes.pointer(symetric_options)
     opt.network = symetric_options.method == 1
     opt.polynomial = not opt.network
@@ -102,12 +102,15 @@ def _phase_space(views, symetric_options):
     return text
 
 
-def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, kappa=True, **options):
+def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, kappa=True, layout="positions-first",
+             truth_layout="positions-first", **options):
     """Is `latent` the true phase space, up to a change of canonical coordinates?
 
     latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta;
     variance, the posterior variance of the latents, leaves out those that say nothing. Latents (q, velocity) of a
-    Lagrangian model need its momenta (trajectories, steps, m), or lagrangian=True, which fits them. Options are those of
+    Lagrangian model need its momenta (trajectories, steps, m), or lagrangian=True, which fits them. Other orders of the
+    columns are named by layout and truth_layout: "momenta-first", "interleaved" (q1, p1, q2, p2), "velocities", "circle"
+    (cos, sin, p). Options are those of
     plumb_symetric_options, enums by their words: mode="reference", method="mlp", seed=2, resamples=0 ... Beside the
     published numbers stand plumb's own, kappa and canonical, unless kappa=False; where they are not defined,
     canonical_why says so.
@@ -137,7 +140,9 @@ def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, ka
     if views["momenta"] is not None:
         opt.momenta = ctypes.pointer(views["momenta"])
     if kappa:
-        text = _phase_space(views, opt)
+        text = _phase_space(views, opt, {"layout": layout, "truth_layout": truth_layout})
+    elif (layout, truth_layout) != ("positions-first", "positions-first"):
+        raise ValueError("kappa=False measures arrays with positions first only")
     else:
         _, text = _measure("symetric", [pointer(views[n]) for n in ("latent", "variance", "truth")], opt)
     views.pop("momenta")
