@@ -22,7 +22,7 @@ ALLOWED = {
     "measures/kappa": {"base", "math", "measures/fit"},
     "measures/flow": {"base", "math", "measures/fit", "measures/kappa"},
     "measures/loops": {"base", "math"},
-    "measures/phase_space": {"base", "measures/symetric", "measures/kappa", "measures/flow"},
+    "measures/phase_space": {"base", "measures/fit", "measures/symetric", "measures/kappa", "measures/flow"},
     "measures/forecast": {"base", "math"},
     "measures/surprise": {"base", "math"},
     "measures/probe": {"base", "math"},

@@ -221,7 +221,11 @@ TEST(each_kind_of_failure_has_its_own_words)
          "wrong physics"},
         {"{\"r2\": 0.5, \"sym\": 0.2, \"symetric\": 0, \"canonical\": 0, \"kappa\": 0.4}",
          "cannot be read off"},
-        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true}", "no area"},
+        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true, \"canonical\": 0, "
+         "\"kappa\": 0}",
+         "no area"},
+        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true}",
+         "<b>Not decided</b>"}, // SyMetric never decides
         {"{\"r2\": 0.99, \"sym\": 0.001, \"symetric\": 1, \"canonical\": 0, \"kappa\": 0.4}",
          "(kappa 0.4): this model did not learn"},
         {"{\"r2\": 0.99, \"sym\": 0.1, \"symetric\": 0, \"canonical\": 1, \"kappa\": 0.99}",
