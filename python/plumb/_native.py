@@ -167,7 +167,7 @@ def _type(word):
 
 
 def _load():
-    here = Path(__file__).parent / "libplumb.so"
+    here = Path(__file__).parent / "lib/libplumb.so"
     path = os.environ.get("PLUMB_LIBRARY") or str(here)
     try:
         return ctypes.CDLL(path)

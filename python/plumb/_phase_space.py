@@ -59,8 +59,8 @@ def _check_axes(views):
 
 
 def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, canonical=None, energy=None, angles=None,
-            constants=None, layout="positions-first", truth_layout="positions-first", method="pr", published_only=False, coordinates_only=False, drop_nonfinite=False, resamples=2000, seed=1,
-            threads=0, symetric=None, kappa=None, flow=None):
+            constants=None, layout="positions-first", truth_layout="positions-first", method="pr", published_only=False,
+            coordinates_only=False, drop_nonfinite=False, resamples=2000, seed=1, threads=0, symetric=None, kappa=None, flow=None):
     """Did the model learn the physics? One verdict: "learnt", "not learnt" or "not determined", and the reason.
 
     latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta. They may be NumPy
