@@ -23,7 +23,7 @@ STRUCTS = {
     "interval": "low:d high:d",
     "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d components:q",
     "symetric":
-        "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
+        "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i order_limit:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
         "r2_heldout_ci:interval latents:q latents_used:q* informative:q items:p batches:p batch_count:q mode:i "
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training maps:p",
@@ -129,6 +129,7 @@ STRUCTS = {
     "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256 frames:i inference:q target:q",
+    "evaluation_loops_options": "size:z loops:q loop_states:q world:s threads:i",
     "evaluation_errors": "clips:q model:d baselines:d3",
     "evaluation_video":
         "surprise:surprise baselines:surprise3 free_clips:evaluation_errors possible:evaluation_errors*",
@@ -351,6 +352,8 @@ i plumb_loader_next loader_batch* p
   plumb_loader_close p
   plumb_evaluation_options_init evaluation_options* z
 i plumb_evaluation_set_protocol evaluation_options* symetric_options* forecast_options* i
+  plumb_evaluation_loops_options_init evaluation_loops_options* z
+i plumb_evaluation_loops loops* s evaluation_loops_options*
 i plumb_evaluation_measure evaluation* s evaluation_options*
   plumb_evaluation_clear evaluation*
   plumb_evaluation_record p evaluation* evaluation_options*

@@ -83,6 +83,7 @@ static const cli_option command_options[] = {
     {.name = "batches", FROM(symetric_options, symetric, "max_batches")},
     {.name = "max-order", FROM(symetric_options, symetric, "max_order")},
     {.name = "max-features", FROM(symetric_options, symetric, "max_features")},
+    {.name = "max-cells", FROM(symetric_options, symetric, "max_cells")},
     {.name = "order-one-above", FROM(symetric_options, symetric, "order_one_above")},
     {.name = "r2-bar", FROM(symetric_options, symetric, "r2_bar")},
     {.name = "sym-bar", FROM(symetric_options, symetric, "sym_bar")},
@@ -601,8 +602,7 @@ static void print_loops(const void *context)
     const plumb_loops *r = context;
     table_paragraph("%lld closed loops of %lld states", (long long)r->loops, (long long)r->states);
     putchar('\n');
-    table_row("cosine", r->cosine, r->cosine_ci, "of latent and true actions; 1: canonical");
-    table_row("slope", r->slope, r->slope_ci, "latent action per true action, the constant c");
+    table_loops(r);
 }
 
 static int check_loops(const measure_command *cmd, const plumb_loops *r, require_use *use)

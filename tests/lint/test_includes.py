@@ -36,7 +36,7 @@ ALLOWED = {
     "models/plato": {"base", "math", "engine", "models"},
     "distributed": {"base", "engine"},
     "train": {"base", "io", "worlds", "engine", "dataset", "models", "distributed"},
-    "evaluate": {"base", "io", "worlds", "dataset", "measures/symetric", "measures/phase_space", "measures/forecast",
+    "evaluate": {"base", "io", "worlds", "dataset", "measures/loops", "measures/symetric", "measures/phase_space", "measures/forecast",
                  "measures/surprise", "models", "train"},
     "sweep": {"base", "math", "io", "dataset", "measures/symetric", "measures/kappa", "measures/forecast", "measures/surprise",
               "distributed", "train", "evaluate"},

@@ -381,3 +381,32 @@ TEST(many_models_say_which_measure_predicts_vpt)
     free(text);
     plumb_report_free(r);
 }
+
+TEST(models_are_sorted_by_score_and_a_partial_kappa_is_marked)
+{
+    plumb_report *r;
+    CHECK_OK(plumb_report_create(&r));
+    // An older record without kappa_score, one of which little is explained, one that is best.
+    CHECK_OK(plumb_report_add_record(
+        r, "older",
+        "{\"r2\": 0.99, \"sym\": 0.1, \"kappa\": 0.9, \"r2_latent\": 0.8, \"r2_state\": 0.95}"));
+    CHECK_OK(
+        plumb_report_add_record(r, "hardly",
+                                "{\"r2\": 0.99, \"sym\": 0.1, \"kappa\": 1, \"kappa_score\": 0.26, "
+                                "\"r2_latent\": 0.26, \"r2_state\": 0.95}"));
+    CHECK_OK(plumb_report_add_record(
+        r, "finest",
+        "{\"r2\": 0.99, \"sym\": 0.1, \"kappa\": 0.98, \"kappa_score\": 0.97, "
+        "\"r2_latent\": 0.99, \"r2_state\": 0.99}"));
+    CHECK_OK(plumb_report_save(r, file(".html")));
+    char *text = contents(path);
+    const char *table = strstr(text, "id=overview");
+    assert_non_null(table);
+    const char *finest = strstr(table, ">finest<"), *older = strstr(table, ">older<"),
+               *hardly = strstr(table, ">hardly<");
+    assert_true(finest && older && hardly && finest < older && older < hardly);
+    assert_non_null(strstr(hardly, " *</td>"));
+    assert_true(!strstr(finest, " *</td>") || strstr(finest, " *</td>") > hardly);
+    free(text);
+    plumb_report_free(r);
+}
