@@ -84,7 +84,22 @@ typedef enum plumb_world_colors {
     PLUMB_WORLD_COLORS_WORLD, ///< By the rule of the world.
     PLUMB_WORLD_COLORS_FIXED, ///< Particle k always has colour k.
     PLUMB_WORLD_COLORS_SIX,   ///< Drawn from six, as in the +c worlds.
+    /// All white. In two-body worlds colour index 0 is that of the body further left at time 0.
+    PLUMB_WORLD_COLORS_WHITE,
 } plumb_world_colors;
+
+/// What is behind the discs of springs, pendulums and two bodies.
+typedef enum plumb_world_background {
+    PLUMB_WORLD_BACKGROUND_PLAIN,   ///< One colour.
+    PLUMB_WORLD_BACKGROUND_TEXTURE, ///< Waves and squares of many colours, the same in all frames.
+} plumb_world_background;
+
+/// How the cover of these discs falls off from their centre.
+typedef enum plumb_world_profile {
+    PLUMB_WORLD_PROFILE_DISC, ///< Full, with a soft edge.
+    PLUMB_WORLD_PROFILE_RING, ///< A disc with a hole of half its radius.
+    PLUMB_WORLD_PROFILE_BLOB, ///< exp(-(distance / radius)^2).
+} plumb_world_profile;
 
 /// Options of a simulation. Rooms have none except `image`: the others must keep their defaults.
 typedef struct plumb_world_options {
@@ -103,6 +118,8 @@ typedef struct plumb_world_options {
     /// plus the number of steps.
     int64_t reject_steps;
     int64_t first; ///< Frames to skip at the start; the others are bit-identical. Default 0.
+    plumb_world_background background; ///< Default PLUMB_WORLD_BACKGROUND_PLAIN.
+    plumb_world_profile profile;       ///< Default PLUMB_WORLD_PROFILE_DISC.
 } plumb_world_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_world_defaults() calls it.

@@ -27,7 +27,8 @@ SAVE_SECONDS = 60  # how long Ctrl-C waits for the checkpoint
 def read(path, name=None):
     """Reads any file that plumb reads: .npy, .npz, .h5, .safetensors, .pth, .csv, .tfrecord, or a folder of them.
 
-    Gives a dict of arrays, or with `name` that array alone. A .npy file has one array, which is called "".
+    Gives a dict of arrays, or with `name` that array alone. A .npy file has one array, which is called ""; arrays of an .h5 file
+    have the names of their groups before them, "group/latent".
 
     >>> import numpy as np, os, plumb, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -49,8 +50,8 @@ def read(path, name=None):
         array = types["array"]()
         call(lib.plumb_file_read_array, ctypes.byref(array), file, one.encode())
         shape = tuple(array.shape[:array.ndim])
-        arrays[one] = numbers(array.data, shape, np.dtype(DTYPES[array.dtype]))
-    return arrays if name is None else arrays[name]
+        arrays[one.lstrip("/")] = numbers(array.data, shape, np.dtype(DTYPES[array.dtype]))
+    return arrays if name is None else arrays[name.lstrip("/")]
 
 
 @with_options("dataset_write_options")
@@ -231,14 +232,14 @@ def rollout(run, count=4, steps=200, **options):
     return (run if isinstance(run, Run) else load_run(run)).rollout(count, steps, **options)
 
 
-def sweep(study, out, *, workers=1, threads=0, retry=False):
+def sweep(study, out, *, workers=1, threads=0, retry=False, done=None):
     """Trains and evaluates all models of a study file, which lists them in YAML. Gives a Study.
 
     Runs that are done are not repeated, so a sweep that was stopped continues. Each run has a process of its own, so this
-    calls the program.
+    calls the program. `done` is a file of records of an earlier sweep, its results.jsonl: their runs are copied, not trained.
     """
     arguments = ["sweep", study, "--out", out, "--workers", str(workers), "--threads", str(threads), "--json"]
-    text = run_program(*arguments, *(["--retry"] if retry else []))
+    text = run_program(*arguments, *(["--retry"] if retry else []), *(["--done", done] if done else []))
     return Study(text, {"runs": _read_records(Path(out) / "results.jsonl")})
 
 

@@ -35,6 +35,8 @@ static const cli_option command_options[] = {
     {.name = "image", FROM(world_options, world, "image"), .value = "P"},
     {.name = "backward", FROM(world_options, world, "backward")},
     {.name = "colors", FROM(world_options, world, "colors")},
+    {.name = "background", FROM(world_options, world, "background")},
+    {.name = "profile", FROM(world_options, world, "profile")},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };

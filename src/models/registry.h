@@ -40,6 +40,10 @@ typedef struct registry_entry {
     const char *const *preset_changes[SETTINGS_NAMES];
     /// Frames of a training clip, by the model's settings. NULL: 1.
     int64_t (*clip_length)(const void *options);
+    /// Sets settings that the user left open, by the videos: once, before create(), so that
+    /// config.json has them. `text` says what was found; it is empty if nothing was. May be NULL.
+    plumb_status (*choose)(char *text, size_t size, void *options,
+                           const training_settings *training, const video_set *videos);
     bool video;       ///< it predicts the frames of clips and has no phase space
     bool needs_masks; ///< it takes object masks as input
     /// Creates the model with its initial parameters, which are a function of the seed. Everything

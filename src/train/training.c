@@ -36,7 +36,8 @@ typedef struct training_job {
     video_set videos;
     video_set validation; // clips outside the training range; none: count is 0
     trainable_model model;
-    bool created; // `model` must be destroyed
+    bool created;     // `model` must be destroyed
+    char chosen[600]; // what was found in the videos before training; may be empty
 } training_job;
 
 // ---- the configuration ----
@@ -217,6 +218,12 @@ static plumb_status create_model(training_job *job)
     job->run.frame_shape[0] = job->videos.height;
     job->run.frame_shape[1] = job->videos.width;
     job->run.frame_shape[2] = job->videos.channels;
+    if (job->config->model->choose)
+        st =
+            job->config->model->choose(job->chosen, sizeof job->chosen, job->config->model_settings,
+                                       &job->config->training, &job->videos);
+    if (st) return st;
+    if (job->chosen[0] && !comm_rank()) status_log("%s: %s", job->run.path, job->chosen);
     st = job->config->model->create(&job->model, &job->mem, job->config->model_settings,
                                     &job->config->training, &job->videos);
     job->created = !st;
@@ -255,6 +262,7 @@ static plumb_status write_results(const training_job *job, const plumb_training 
     if (isfinite(r->best_validation)) plumb_record_set_int(record, "best_step", r->best_step);
     else plumb_record_set_null(record, "best_step");
     plumb_record_set_double(record, "input_dependence", r->input_dependence);
+    if (job->chosen[0]) plumb_record_set_string(record, "chosen", job->chosen);
     if (r->warning[0]) plumb_record_set_string(record, "warning", r->warning);
     else plumb_record_set_null(record, "warning");
     plumb_record_set_string(record, "data", job->run.data_hash);

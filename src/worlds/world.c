@@ -197,8 +197,12 @@ static plumb_status resolve_options(trajectory_run *run, const plumb_world *worl
                     world->info.name, (long long)options.image, WORLD_MAX_IMAGE);
     if (options.colors != PLUMB_WORLD_COLORS_WORLD && !world->colored)
         return fail(PLUMB_EVALUE, "%s has no colours to choose", world->info.name);
+    if ((options.background || options.profile) && !world->colored)
+        return fail(PLUMB_EVALUE, "%s has no background or profile to choose", world->info.name);
     run->plan.image = options.image;
     run->plan.colors = options.colors;
+    run->plan.background = options.background;
+    run->plan.profile = options.profile;
     run->plan.reject_steps = options.reject_steps ? options.reject_steps : options.first + steps;
     return resolve_time(run, steps, &options);
 }

@@ -22,6 +22,8 @@ typedef struct world_plan {
     int64_t image;             ///< Height and width of a frame in pixels.
     int64_t reject_steps;      ///< two-body+c: frames during which a body must stay on the canvas.
     plumb_world_colors colors; ///< Colour rule.
+    plumb_world_background background;
+    plumb_world_profile profile;
 } world_plan;
 
 /// Purposes of random numbers. Each has its own stream, so that for example a colour rule does not

@@ -48,9 +48,9 @@ def demo(shared):
 @slow_under_sanitizers
 def test_the_good_sample_and_the_trained_model_pass_and_two_samples_fail(demo):
     out = demo[1]
-    assert out.count("Verdict: learnt") == 2
+    assert out.count("Verdict: learnt") == 3
     assert out.count("Verdict: not learnt") == 2
-    assert out.count("Why: ") == 4
+    assert out.count("Why: ") == 5
 
 
 @slow_under_sanitizers
@@ -67,8 +67,8 @@ def test_the_page_is_named_and_shows_four_verdicts(demo):
     folder, out = demo
     assert "The page with all figures, for a browser: plumb-demo.html\n" in out
     page = (folder / "plumb-demo.html").read_text()
-    assert len(re.findall('class="verdict', page)) == 4
-    assert len(re.findall('class="verdict yes', page)) == 2
+    assert len(re.findall('class="verdict', page)) == 5
+    assert len(re.findall('class="verdict yes', page)) == 3
 
 
 @slow_under_sanitizers

@@ -231,8 +231,10 @@ TEST(settings_that_do_not_fit_together_are_refused)
     CHECK_FAILS(bodies_settings_config(&config, &options, &frames), PLUMB_EVALUE, "degree=5");
     options = small, options.horizons = "3,x";
     CHECK_FAILS(bodies_settings_config(&config, &options, &frames), PLUMB_EVALUE, "horizons");
-    options = small, options.colours = 1;
+    options = small, options.colours = 1, options.constants = true;
     CHECK_FAILS(bodies_settings_config(&config, &options, &frames), PLUMB_EVALUE, "fewer than");
+    options = small, options.profile = PROFILE_LEARNT, options.constants = true;
+    CHECK_FAILS(bodies_settings_config(&config, &options, &frames), PLUMB_EVALUE, "profile");
     options = small, options.structure = BODIES_CHAIN, options.objects = 3;
     CHECK_FAILS(bodies_settings_config(&config, &options, &frames), PLUMB_EVALUE, "chain");
     options = small, options.constants = true, options.inference_frames = 0;

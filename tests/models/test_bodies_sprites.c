@@ -130,6 +130,78 @@ TEST(the_sums_are_the_gradient_of_the_squared_residual)
     arena_clear(&b.mem);
 }
 
+// A ring, a blob and a disc with a dip, as splines.
+static void use_profiles(bench *b, float *weights)
+{
+    for (int k = 0; k < SPRITES; k++) {
+        float *row = weights + k * PROFILE_NODES;
+        memset(row, 0, PROFILE_NODES * sizeof *row);
+        for (int j = 1; j < PROFILE_NODES - 3; j++) {
+            const double d = 0.25 * (j - 1);
+            row[j] = (float)(exp(-(d - k) * (d - k)) * (1.0 - 0.04 * j));
+        }
+        row[0] = row[2];
+    }
+    b->scene.profile = weights;
+    b->scene.profile_step = 0.25;
+}
+
+TEST(profiles_have_the_derivatives_of_differences)
+{
+    bench b;
+    float weights[SPRITES * PROFILE_NODES], got[VALUES], weight[VALUES];
+    double want[VALUES], gradient[2 * SPRITES];
+    uint8_t frame[VALUES];
+    sprite_sums sums[SPRITES];
+    bench_start(&b);
+    use_profiles(&b, weights);
+    sprites_draw_reference(want, &b.scene, b.xy);
+    sprites_draw(got, &b.scene, b.xy, &b.scratch);
+    for (int i = 0; i < VALUES; i++) CHECK_NEAR((double)got[i], want[i], 1e-6);
+    for (int i = 0; i < VALUES; i++) {
+        weight[i] = (float)cos(1.3 * i);
+        frame[i] = (uint8_t)(i * 37 % 256);
+    }
+    sprites_gradient(gradient, &b.scene, b.xy, weight, &b.scratch);
+    sprites_sum(sums, &b.scene, b.xy, frame, true, &b.scratch);
+    for (int k = 0; k < SPRITES; k++) {
+        CHECK_NEAR(sums[k].x, -slope_of(&b, &b.xy[2 * k], frame), 5e-3);
+        CHECK_NEAR(sums[k].y, -slope_of(&b, &b.xy[2 * k + 1], frame), 5e-3);
+        for (int c = 0; c < 2; c++) {
+            const double h = 1e-5, keep = b.xy[2 * k + c];
+            b.xy[2 * k + c] = keep + h;
+            const double high = weigh_picture(&b, b.xy, weight);
+            b.xy[2 * k + c] = keep - h;
+            const double low = weigh_picture(&b, b.xy, weight);
+            b.xy[2 * k + c] = keep;
+            CHECK_NEAR(gradient[2 * k + c], (high - low) / (2.0 * h), 1e-4);
+        }
+    }
+    arena_clear(&b.mem);
+}
+
+TEST(the_normal_equations_of_a_profile_have_its_weights_as_solution)
+{
+    bench b;
+    float weights[SPRITES * PROFILE_NODES];
+    double picture[VALUES];
+    uint8_t frame[VALUES];
+    profile_sums sums[SPRITES] = {0};
+    bench_start(&b);
+    use_profiles(&b, weights);
+    sprites_draw_reference(picture, &b.scene, b.xy);
+    for (int i = 0; i < VALUES; i++) frame[i] = (uint8_t)(255.0 * picture[i] + 0.5);
+    sprites_add_profile(sums, &b.scene, b.xy, frame, &b.scratch);
+    for (int k = 0; k < SPRITES; k++)
+        for (int i = 1; i < PROFILE_NODES - 3; i++) {
+            double sum = 0.0;
+            for (int j = 1; j < PROFILE_NODES; j++)
+                sum += sums[k].normal[i][j] * (double)weights[k * PROFILE_NODES + j];
+            CHECK_NEAR(sum, sums[k].right[i], 2e-2); // bytes are rounded
+        }
+    arena_clear(&b.mem);
+}
+
 TEST(the_error_of_its_own_picture_is_that_of_rounding_to_bytes)
 {
     bench b;

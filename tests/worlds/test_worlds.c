@@ -264,6 +264,33 @@ TEST(a_colour_rule_moves_nothing)
     free(other);
 }
 
+TEST(a_look_changes_frames_and_nothing_else)
+{
+    whole *plain = malloc(sizeof *plain), *other = malloc(sizeof *other);
+    const plumb_world *world = walk_world("two-body");
+    for (int look = 0; look < 4; look++) {
+        plumb_world_options opt = plumb_world_defaults();
+        if (look == 0) opt.colors = PLUMB_WORLD_COLORS_WHITE;
+        if (look == 1) opt.background = PLUMB_WORLD_BACKGROUND_TEXTURE;
+        if (look == 2) opt.profile = PLUMB_WORLD_PROFILE_RING;
+        if (look == 3) opt.profile = PLUMB_WORLD_PROFILE_BLOB;
+        for (int64_t i = 0; i < 10; i++) {
+            CHECK_OK(make(plain, world, 1, i, FRAMES, NULL));
+            CHECK_OK(make(other, world, 1, i, FRAMES, &opt));
+            CHECK(!memcmp(plain->state, other->state, sizeof plain->state));
+            CHECK(memcmp(plain->frames, other->frames, 32 * 32 * 3));
+            // White bodies: the one further left at time 0, relative to the other.
+            if (!look) CHECK(other->canonical[0] < 0.0);
+        }
+    }
+    plumb_world_options opt = plumb_world_defaults();
+    opt.profile = PLUMB_WORLD_PROFILE_RING;
+    CHECK_FAILS(make(other, walk_world("matching-pennies"), 1, 0, FRAMES, &opt), PLUMB_EVALUE,
+                "no background or profile");
+    free(plain);
+    free(other);
+}
+
 TEST(images_have_any_size_that_four_divides)
 {
     static uint8_t frame[128 * 128 * 3];
@@ -304,7 +331,7 @@ TEST(options_out_of_range_are_refused)
     REFUSED(first, -1, "first");
     REFUSED(reject_steps, -1, "reject_steps");
     REFUSED(size, 3, "plumb_world_options.size");
-    REFUSED(colors, (plumb_world_colors)9, "colors is 9; it must be world, fixed or six");
+    REFUSED(colors, (plumb_world_colors)9, "colors is 9; it must be world, fixed, six or white");
     CHECK_FAILS(plumb_world_simulate(&out, world, 1, -1, 4, NULL), PLUMB_EVALUE, "item is -1");
     CHECK_FAILS(plumb_world_simulate(&out, world, 1, (int64_t)1 << 48, 4, NULL), PLUMB_EVALUE,
                 "item");

@@ -58,7 +58,7 @@ plumb_status bodies_layout_build(bodies_layout *out, params *all, const bodies_c
     const int64_t K = config->objects, P = config->colours, C = frames->channels, one = 1, two = 2;
     const int64_t R = config->row_size;
     const param_init fixed = PARAM_INIT_FIXED;
-    *out = (bodies_layout){.pair = -1, .field = {-1, -1, -1, -1}};
+    *out = (bodies_layout){.colour_of = -1, .profile = -1, .pair = -1, .field = {-1, -1, -1, -1}};
     out->background =
         add_param(all, "background", 3, (int64_t[]){frames->height, frames->width, C}, fixed, 0.0);
     out->direction = add_param(all, "colours.direction", 2, (int64_t[]){P, C}, fixed, 0.0);
@@ -66,6 +66,13 @@ plumb_status bodies_layout_build(bodies_layout *out, params *all, const bodies_c
     out->colour = add_param(all, "sprites.colour", 2, (int64_t[]){K, C}, fixed, 0.0);
     out->radius = add_param(all, "sprites.radius", 1, &K, fixed, 1.0);
     out->edge = add_param(all, "sprites.edge", 1, &one, fixed, 1.0);
+    if (config->colours < config->objects)
+        out->colour_of = add_param(all, "sprites.colour_of", 1, &K, fixed, 0.0);
+    if (config->profile) {
+        out->profile =
+            add_param(all, "sprites.profile", 2, (int64_t[]){K, PROFILE_NODES}, fixed, 0.0);
+        out->profile_step = add_param(all, "sprites.profile_step", 1, &one, fixed, 1.0);
+    }
     out->range = add_param(all, "pair.range", 1, &two, fixed, 1.0);
     out->half = add_param(all, "field.half", 1, &one, fixed, 1.0);
     out->still = add_param(all, "still", 2, (int64_t[]){K, 2}, fixed, 0.0);
@@ -123,6 +130,14 @@ void bodies_load_perception(perception *out, const bodies_layout *layout,
         for (int64_t i = 0; i < C; i++)
             out->direction[k][i] = parameters[layout->direction + k * C + i];
     }
+    for (int k = 0; k < config->objects; k++)
+        out->colour_of[k] =
+            layout->colour_of < 0 ? k : (int)parameters[layout->colour_of + k] % SPRITES_MAX;
+    if (layout->profile >= 0) {
+        out->scene.profile = parameters + layout->profile;
+        out->scene.profile_step = (double)parameters[layout->profile_step];
+    }
+    perception_prepare(out);
 }
 
 void bodies_store_perception(float *parameters, const bodies_layout *layout, const perception *seen)
@@ -136,6 +151,13 @@ void bodies_store_perception(float *parameters, const bodies_layout *layout, con
         parameters[layout->radius + k] = (float)scene->sprites[k].radius;
         for (int64_t i = 0; i < C; i++)
             parameters[layout->colour + k * C + i] = (float)scene->sprites[k].colour[i];
+    }
+    for (int k = 0; k < scene->count && layout->colour_of >= 0; k++)
+        parameters[layout->colour_of + k] = (float)seen->colour_of[k];
+    if (layout->profile >= 0) {
+        memcpy(parameters + layout->profile, scene->profile,
+               (size_t)(scene->count * PROFILE_NODES) * sizeof *parameters);
+        parameters[layout->profile_step] = (float)scene->profile_step;
     }
     for (int k = 0; k < seen->colours; k++) {
         parameters[layout->contrast + k] = seen->contrast[k];

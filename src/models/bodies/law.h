@@ -11,8 +11,10 @@
 /// Offsets in the block of parameters, in floats; -1: the model has none.
 typedef struct bodies_layout {
     int64_t background, direction, contrast, colour, radius, edge; ///< not trained
-    int64_t range;     ///< (2) distances that the data have; not trained
-    int64_t half;      ///< half the side of the grids of fields; not trained
+    int64_t colour_of;             ///< (objects), if objects share colours; not trained
+    int64_t profile, profile_step; ///< (objects, PROFILE_NODES), if it is learnt; not trained
+    int64_t range;                 ///< (2) distances that the data have; not trained
+    int64_t half;                  ///< half the side of the grids of fields; not trained
     int64_t still;     ///< (objects, 2) 1 for coordinates that never change; not trained
     int64_t mean_size; ///< geometric mean of radii; not trained
     int64_t row_mean, row_deviation; ///< (row_size) of the constants; not trained by gradients

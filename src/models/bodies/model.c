@@ -5,6 +5,7 @@
 //
 // Related: decoders that know coordinates [Zhong20], and physics as inverse graphics [Jaques20].
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -270,6 +271,7 @@ static plumb_status start_from_videos(bodies_model *model, arena *mem)
                                         .colours = config->colours,
                                         .periodic = config->periodic,
                                         .own_looks = config->constants,
+                                        .profile = config->profile,
                                         .seed = (uint64_t)model->training.seed,
                                         .threads = videos.threads};
     plumb_status st = perception_learn(&seen, mem, &videos, &options);
@@ -373,6 +375,31 @@ static int64_t clip_length(const void *options)
     return clip > window ? clip : window;
 }
 
+// Finds the number of objects if it was not given.
+static plumb_status choose(char *text, size_t size, void *options,
+                           const training_settings *training, const video_set *videos)
+{
+    bodies_settings *given = options;
+    if (given->objects) return PLUMB_OK;
+    perception_choice found;
+    const perception_options search = {.objects =
+                                           given->structure == BODIES_CHAIN ? 2 : SPRITES_MAX,
+                                       .colours = (int)given->colours,
+                                       .periodic = given->periodic,
+                                       .own_looks = given->constants,
+                                       .profile = given->profile == PROFILE_LEARNT,
+                                       .seed = (uint64_t)training->seed,
+                                       .threads = videos->threads};
+    const plumb_status st = perception_choose(&found, videos, &search);
+    if (st) return st;
+    given->objects = found.objects;
+    if (found.colours < found.objects) given->colours = found.colours;
+    snprintf(text, size, "found %d object%s%s (error of the picture by number of objects: %s)",
+             found.objects, found.objects == 1 ? "" : "s",
+             found.colours < found.objects ? " that look the same" : "", found.text);
+    return PLUMB_OK;
+}
+
 const registry_entry bodies_entry = {
     .name = "bodies",
     .summary = "objects drawn where their positions say, with a Hamiltonian for them",
@@ -382,5 +409,6 @@ const registry_entry bodies_entry = {
                        bodies_points, bodies_box, bodies_chain, bodies_points_constants,
                        bodies_chain_constants},
     .clip_length = clip_length,
+    .choose = choose,
     .create = create,
 };

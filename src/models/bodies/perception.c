@@ -15,46 +15,120 @@
 static const double min_contrast = 0.06;
 // A pixel belongs to a colour if the cosine of the angle between them is above this.
 static const double min_cosine = 0.8;
+// A background whose values deviate by more than this is a texture.
+static const double texture_deviation = 0.04;
 
 enum { TRACK_STEPS = 6, LOOK_ROUNDS = 6, LOOK_STEPS = 2, LOOK_FRAMES = 25 };
 
+// ---- background ----
+
+void perception_prepare(perception *seen)
+{
+    const sprite_scene *scene = &seen->scene;
+    const int64_t pixels = scene->height * scene->width, C = scene->channels;
+    seen->textured = seen->grouped = false;
+    for (int64_t i = 0; i < C; i++) {
+        double sum = 0.0, square = 0.0;
+        for (int64_t k = 0; k < pixels; k++) {
+            const double x = (double)scene->background[k * C + i];
+            sum += x;
+            square += x * x;
+        }
+        seen->mean[i] = sum / (double)pixels;
+        const double variance = square / (double)pixels - seen->mean[i] * seen->mean[i];
+        seen->textured = seen->textured || variance > texture_deviation * texture_deviation;
+    }
+    for (int k = 1; k < scene->count && !seen->own_looks; k++)
+        seen->grouped = seen->grouped || seen->colour_of[k] == seen->colour_of[k - 1];
+}
+
 // ---- first places ----
+
+// The direction from the background to a colour, seen from one pixel. Returns its length.
+static double find_direction(double *out, const perception *seen, int colour,
+                             const float *background)
+{
+    double square = 0.0;
+    for (int64_t i = 0; i < seen->scene.channels; i++) {
+        out[i] = seen->mean[i] +
+                 (double)seen->direction[colour][i] * (double)seen->contrast[colour] -
+                 (double)background[i];
+        square += out[i] * out[i];
+    }
+    const double length = sqrt(square) + 1e-9;
+    for (int64_t i = 0; i < seen->scene.channels; i++) out[i] /= length;
+    return length;
+}
+
+// The same as below before a texture, where the direction of a colour differs from pixel to pixel.
+// The weight is the cover of the pixel.
+static bool weigh_textured(double *weight, const perception *seen, const int *slots, int count,
+                           const double *f, double contrast, const float *background)
+{
+    double cosine[SPRITES_MAX], length[SPRITES_MAX], most = 0.0, share = 0.0;
+    for (int k = 0; k < count; k++) {
+        double d[SPRITES_CHANNELS];
+        length[k] = find_direction(d, seen, slots ? slots[k] : k, background);
+        cosine[k] = 0.0;
+        for (int64_t i = 0; i < seen->scene.channels; i++) cosine[k] += f[i] * d[i] / contrast;
+        most = cosine[k] > most ? cosine[k] : most;
+    }
+    if (most <= min_cosine) return false;
+    for (int k = 0; k < count; k++) share += weight[k] = exp(30.0 * (cosine[k] - most));
+    for (int k = 0; k < count; k++) {
+        const double cover = contrast / length[k] < 1.0 ? contrast / length[k] : 1.0;
+        weight[k] = cosine[k] <= min_cosine
+                        ? 0.0
+                        : weight[k] / share * cover * (double)seen->contrast[slots ? slots[k] : k];
+    }
+    return true;
+}
+
+bool perception_weigh_pixel(double *weight, const perception *seen, const int *slots, int count,
+                            const uint8_t *pixel, const float *background)
+{
+    const int64_t C = seen->scene.channels;
+    // Many colours lie near each other and need a sharper choice.
+    const double sharp = count > 6 ? 400.0 : 30.0;
+    double f[SPRITES_CHANNELS], square = 0.0, cosine[SPRITES_MAX], share = 0.0, most = 0.0;
+    for (int64_t i = 0; i < C; i++) {
+        f[i] = (double)pixel[i] * (1.0 / 255.0) - (double)background[i];
+        square += f[i] * f[i];
+    }
+    if (square <= min_contrast * min_contrast) return false;
+    const double contrast = sqrt(square);
+    if (seen->textured) return weigh_textured(weight, seen, slots, count, f, contrast, background);
+    for (int k = 0; k < count; k++) {
+        const float *direction = seen->direction[slots ? slots[k] : k];
+        cosine[k] = 0.0;
+        for (int64_t i = 0; i < C; i++) cosine[k] += f[i] * (double)direction[i] / contrast;
+        most = cosine[k] > most ? cosine[k] : most;
+    }
+    if (most <= min_cosine) return false;
+    // Each colour has a share of the pixel, the nearest the largest.
+    double part[SPRITES_MAX];
+    for (int k = 0; k < count; k++) share += part[k] = exp(sharp * (cosine[k] - most));
+    for (int k = 0; k < count; k++)
+        weight[k] = cosine[k] > min_cosine ? part[k] / share * (contrast - min_contrast) : 0.0;
+    return true;
+}
 
 void perception_find_colours(double *xy, double *mass, const perception *seen, const int *slots,
                              int count, const uint8_t *frame)
 {
     const sprite_scene *scene = &seen->scene;
     const int64_t C = scene->channels;
-    // Many colours lie near each other and need a sharper choice.
-    const double sharp = count > 6 ? 400.0 : 30.0;
     memset(xy, 0, (size_t)(2 * count) * sizeof *xy);
     memset(mass, 0, (size_t)count * sizeof *mass);
     const float *background = scene->background;
     for (int64_t r = 0; r < scene->height; r++)
         for (int64_t c = 0; c < scene->width; c++, frame += C, background += C) {
-            double f[SPRITES_CHANNELS], square = 0.0, cosine[SPRITES_MAX], share = 0.0, most = 0.0;
-            for (int64_t i = 0; i < C; i++) {
-                f[i] = (double)frame[i] * (1.0 / 255.0) - (double)background[i];
-                square += f[i] * f[i];
-            }
-            if (square <= min_contrast * min_contrast) continue;
-            const double contrast = sqrt(square);
+            double weight[SPRITES_MAX];
+            if (!perception_weigh_pixel(weight, seen, slots, count, frame, background)) continue;
             for (int k = 0; k < count; k++) {
-                const float *direction = seen->direction[slots ? slots[k] : k];
-                cosine[k] = 0.0;
-                for (int64_t i = 0; i < C; i++) cosine[k] += f[i] * (double)direction[i] / contrast;
-                most = cosine[k] > most ? cosine[k] : most;
-            }
-            if (most <= min_cosine) continue;
-            // Each colour has a share of the pixel, the nearest the largest.
-            double part[SPRITES_MAX];
-            for (int k = 0; k < count; k++) share += part[k] = exp(sharp * (cosine[k] - most));
-            for (int k = 0; k < count; k++) {
-                if (cosine[k] <= min_cosine) continue;
-                const double w = part[k] / share * (contrast - min_contrast);
-                mass[k] += w;
-                xy[2 * k] += w * (double)c;
-                xy[2 * k + 1] += w * (double)r;
+                mass[k] += weight[k];
+                xy[2 * k] += weight[k] * (double)c;
+                xy[2 * k + 1] += weight[k] * (double)r;
             }
         }
     for (int k = 0; k < count; k++) {
@@ -204,24 +278,39 @@ typedef struct track_job {
     const video_set *videos;
     sprite_scratch *scratch; // one per worker
     float **picture;         // one frame per worker
-    double **places;         // places of LOOK_FRAMES frames, then of a video, and its errors
+    double **places;         // places of LOOK_FRAMES frames, then of a video, errors and masses
 } track_job;
 
-// Places and errors of all frames of one video: xy (steps, objects, 2). Returns the sum of errors.
-static double track_frames(double *xy, double *error, const track_job *job,
-                           const sprite_scene *scene, const int *slots, const uint8_t *frames,
-                           int worker)
+// Where the results of one video go.
+typedef struct frame_tracks {
+    double *xy;    // (steps, objects, 2)
+    double *error; // (steps)
+    double *mass;  // (steps, objects)
+} frame_tracks;
+
+// Places, errors and masses of all frames of one video. Returns the sum of errors.
+static double track_frames(const frame_tracks *to, const track_job *job, const sprite_scene *scene,
+                           const int *slots, const uint8_t *frames, int worker)
 {
     const int64_t size = scene->height * scene->width * scene->channels;
-    double mass[SPRITES_MAX], sum = 0.0;
+    if (job->seen->grouped)
+        return perception_track_groups(to->xy, to->error, to->mass,
+                                       &(group_video){.seen = job->seen,
+                                                      .scene = scene,
+                                                      .frames = frames,
+                                                      .steps = job->out->steps,
+                                                      .picture = job->picture[worker],
+                                                      .scratch = &job->scratch[worker]});
+    double sum = 0.0;
     for (int64_t t = 0; t < job->out->steps; t++) {
-        double *at = xy + t * 2 * scene->count;
-        perception_find_colours(at, mass, job->seen, slots, scene->count, frames + t * size);
+        double *at = to->xy + t * 2 * scene->count;
+        perception_find_colours(at, to->mass + t * scene->count, job->seen, slots, scene->count,
+                                frames + t * size);
         perception_refine(at, scene, frames + t * size, job->seen->periodic, TRACK_STEPS,
                           &job->scratch[worker]);
-        error[t] = sprites_error(scene, at, frames + t * size, job->picture[worker],
-                                 &job->scratch[worker]);
-        sum += error[t];
+        to->error[t] = sprites_error(scene, at, frames + t * size, job->picture[worker],
+                                     &job->scratch[worker]);
+        sum += to->error[t];
     }
     return sum;
 }
@@ -244,11 +333,13 @@ static void track_both_orders(track_job *job, sprite_scene *scene, const int *sl
     const int64_t steps = out->steps, values = steps * 2 * scene->count;
     double *xy = out->xy + item * values, *error = out->error + item * steps;
     double *other = job->places[worker] + LOOK_FRAMES * 2 * SPRITES_MAX,
-           *other_error = other + values;
-    const double sum = track_frames(xy, error, job, scene, slots, frames, worker);
-    if (scene->count != 2 || !discs_meet(scene, xy, steps)) return;
+           *other_error = other + values, *mass = out->mass + item * steps * scene->count;
+    const double sum =
+        track_frames(&(frame_tracks){xy, error, mass}, job, scene, slots, frames, worker);
+    if (scene->count != 2 || job->seen->grouped || !discs_meet(scene, xy, steps)) return;
     scene->sprites[0].depth = 1;
-    if (track_frames(other, other_error, job, scene, slots, frames, worker) < sum) {
+    if (track_frames(&(frame_tracks){other, other_error, mass}, job, scene, slots, frames, worker) <
+        sum) {
         memcpy(xy, other, (size_t)values * sizeof *xy);
         memcpy(error, other_error, (size_t)steps * sizeof *error);
     } else {
@@ -286,8 +377,9 @@ plumb_status perception_track(track_set *out, arena *mem, const perception *seen
     *out = (track_set){.count = videos->count, .steps = videos->steps, .objects = K};
     out->xy = ARENA_ALLOC(mem, double, videos->count * videos->steps * 2 * K);
     out->error = ARENA_ALLOC(mem, double, videos->count * videos->steps);
+    out->mass = ARENA_ALLOC(mem, double, videos->count * videos->steps * K);
     out->looks = ARENA_ALLOC(mem, sprite, videos->count * K);
-    if (!out->xy || !out->error || !out->looks) return PLUMB_EMEMORY;
+    if (!out->xy || !out->error || !out->mass || !out->looks) return PLUMB_EMEMORY;
     arena local = {0};
     track_job job = {.out = out,
                      .seen = seen,

@@ -2,7 +2,8 @@
 // From frames to the places of objects, without a network. The background is the median of frames.
 // Colours are the directions in which pixels differ from it, found by spherical k-means. A first
 // place is the centroid of a colour; Gauss-Newton steps on the picture make it exact, in turns with
-// the radius, the colour and the edge of the sprites.
+// the radius, the colour and the edge of the sprites. Objects of one colour are told apart by the
+// continuity of their tracks.
 #ifndef MODELS_BODIES_PERCEPTION_H
 #define MODELS_BODIES_PERCEPTION_H
 
@@ -11,9 +12,11 @@
 
 typedef struct perception_options {
     int objects;    ///< in every video, 1 to SPRITES_MAX
-    int colours;    ///< in all videos together, `objects` to SPRITES_MAX
+    int colours;    ///< in all videos together; fewer than `objects`: some share a colour
     bool periodic;  ///< objects that leave the picture return on the other side
     bool own_looks; ///< radius and colour differ from video to video
+    bool profile;   ///< learn how the cover falls off from the centre; not with own looks
+    bool quick;     ///< fewer frames and rounds, to compare numbers of objects
     uint64_t seed;  ///< of the frames and pixels that are drawn
     int threads;    ///< does not affect the result
 } perception_options;
@@ -25,7 +28,14 @@ typedef struct perception {
     float direction[SPRITES_MAX][SPRITES_CHANNELS]; ///< of colours, seen from the background
     float contrast[SPRITES_MAX];                    ///< of colours: their distance from it
     bool periodic, own_looks;
+    int colour_of[SPRITES_MAX];    ///< colour of each object, increasing; not with own looks
+    bool grouped;                  ///< objects share colours
+    bool textured;                 ///< the background has many colours
+    double mean[SPRITES_CHANNELS]; ///< of the background
 } perception;
+
+/// Sets mean, textured and grouped from the other members.
+void perception_prepare(perception *seen);
 
 /// Places of the objects in videos.
 typedef struct track_set {
@@ -33,6 +43,7 @@ typedef struct track_set {
     int objects;
     double *xy;    ///< (count, steps, objects, 2) in pixels, x before y
     double *error; ///< (count, steps): mean squared error of the picture
+    double *mass;  ///< (count, steps, objects): sum of contrasts of the pixels of its colour
     sprite *looks; ///< (count, objects)
 } track_set;
 
@@ -47,5 +58,15 @@ plumb_status perception_track(track_set *out, arena *mem, const perception *seen
 
 /// The scene of one video: that of all, with its own looks.
 sprite_scene perception_scene(const perception *seen, const sprite *looks);
+
+/// The number of objects, if the user does not know it: the smallest whose error of the picture is
+/// within a margin of the least. `text` says what was tried. Fails with PLUMB_EVALUE if no number
+/// explains the frames.
+typedef struct perception_choice {
+    int objects, colours;
+    char text[400];
+} perception_choice;
+plumb_status perception_choose(perception_choice *out, const video_set *videos,
+                               const perception_options *options);
 
 #endif

@@ -12,6 +12,7 @@ static const char *const structures[] = {"points", "chain", NULL};
 static const char *const pairs[] = {"none", "linear", "inverse", "log", NULL};
 static const char *const fields[] = {"auto", "on", "off", NULL};
 static const char *const mass_rules[] = {"equal", "free", "by_size", NULL};
+static const char *const profiles[] = {"disc", "learnt", NULL};
 
 // clang-format off
 #define AT(member) offsetof(bodies_settings, member)
@@ -19,10 +20,10 @@ const setting_spec bodies_setting_specs[] = {
     // {name, type, member, words, lowest, highest, help}, {paper, cpu, tiny}, rule
     {{"structure", OPTION_ENUM, AT(structure), structures, 0, 0,
       "masses that move freely, or on the links of a chain that hangs from a pivot", NULL}, {"points"}, SETTING_FIXED},
-    {{"objects", OPTION_INT64, AT(objects), NULL, 1, SPRITES_MAX,
-      "objects in every video", NULL}, {"2"}, SETTING_FIXED},
+    {{"objects", OPTION_INT64, AT(objects), NULL, 0, SPRITES_MAX,
+      "objects in every video; 0: found in the videos", NULL}, {"0"}, SETTING_FIXED},
     {{"colours", OPTION_INT64, AT(colours), NULL, 0, SPRITES_MAX,
-      "colours of objects in all videos together; 0: as many as objects", NULL}, {"0"}, SETTING_FIXED},
+      "colours of objects in all videos together; fewer than objects: some look the same; 0: as many as objects, or found along with them", NULL}, {"0"}, SETTING_FIXED},
     {{"periodic", OPTION_BOOL, AT(periodic), NULL, 0, 0,
       "an object that leaves the picture returns on the other side", NULL}, {"off"}, SETTING_FIXED},
     {{"constants", OPTION_BOOL, AT(constants), NULL, 0, 0,
@@ -61,6 +62,8 @@ const setting_spec bodies_setting_specs[] = {
       "time between frames, in the unit of the model", NULL}, {"0.1"}, SETTING_FIXED},
     {{"substeps", OPTION_INT64, AT(substeps), NULL, 1, 1000,
       "steps of the integrator per frame", NULL}, {"1"}, SETTING_FIXED},
+    {{"profile", OPTION_ENUM, AT(profile), profiles, 0, 0,
+      "objects are discs with a soft edge, or round with a profile that is learnt", NULL}, {"disc"}, SETTING_ADDED_LATER},
     {.option = {0}},
 };
 #undef AT
@@ -74,29 +77,18 @@ const setting_spec bodies_setting_specs[] = {
         "log_steps=50"
 const char *const bodies_cpu[] = {SCHEDULE, "steps=1500", NULL};
 const char *const bodies_tiny[] = {"trajectories=16", "frames=30", "batch=8", NULL};
-const char *const bodies_points[] = {SCHEDULE, "steps=1500", "objects=2", NULL};
-const char *const bodies_box[] = {SCHEDULE,      "steps=1500", "objects=4",
-                                  "periodic=on", "pair=log",   "substeps=2",
-                                  "width=32",    "batch=24",   NULL};
-const char *const bodies_chain[] = {SCHEDULE,
-                                    "steps=1200",
-                                    "structure=chain",
-                                    "substeps=2",
-                                    "objects=2",
-                                    "window=5",
-                                    "degree=4",
-                                    "inference_frames=25",
-                                    "batch=32",
-                                    "width=32",
-                                    "horizons=4,8,16,25",
-                                    "horizons_end=0.6",
-                                    "output_scale=0.05",
-                                    NULL};
+const char *const bodies_points[] = {SCHEDULE, "steps=1500", NULL};
+const char *const bodies_box[] = {SCHEDULE,     "steps=1500", "periodic=on", "pair=log",
+                                  "substeps=2", "width=32",   "batch=24",    NULL};
+const char *const bodies_chain[] = {
+    SCHEDULE,   "steps=1200",         "structure=chain",     "substeps=2",
+    "window=5", "degree=4",           "inference_frames=25", "batch=32",
+    "width=32", "horizons=4,8,16,25", "horizons_end=0.6",    "output_scale=0.05",
+    NULL};
 const char *const bodies_points_constants[] = {SCHEDULE,
                                                "steps=2000",
                                                "trajectories=400",
                                                "constants=on",
-                                               "objects=1",
                                                "colours=6",
                                                "masses=by_size",
                                                "pair=inverse",
@@ -107,11 +99,21 @@ const char *const bodies_points_constants[] = {SCHEDULE,
                                                "horizons_end=0.6",
                                                "field_penalty=1e-2",
                                                NULL};
-const char *const bodies_chain_constants[] = {
-    SCHEDULE,           "steps=1500",       "trajectories=400",    "structure=chain",
-    "substeps=2",       "constants=on",     "objects=1",           "colours=6",
-    "masses=by_size",   "degree=4",         "inference_frames=25", "width=32",
-    "horizons=6,15,30", "horizons_end=0.6", "output_scale=0.05",   NULL};
+const char *const bodies_chain_constants[] = {SCHEDULE,
+                                              "steps=1500",
+                                              "trajectories=400",
+                                              "structure=chain",
+                                              "substeps=2",
+                                              "constants=on",
+                                              "colours=6",
+                                              "masses=by_size",
+                                              "degree=4",
+                                              "inference_frames=25",
+                                              "width=32",
+                                              "horizons=6,15,30",
+                                              "horizons_end=0.6",
+                                              "output_scale=0.05",
+                                              NULL};
 
 // ---- configuration ----
 
@@ -160,12 +162,16 @@ static plumb_status check_settings(const bodies_settings *options)
                     (long long)options->degree, (long long)options->degree + 1);
     if (options->width % 8)
         return fail(PLUMB_EVALUE, "width=%lld is not a multiple of 8", (long long)options->width);
-    if (options->colours && options->colours < options->objects)
-        return fail(PLUMB_EVALUE, "colours=%lld is fewer than objects=%lld",
+    if (options->colours && options->colours < options->objects && options->constants)
+        return fail(PLUMB_EVALUE,
+                    "colours=%lld is fewer than objects=%lld; objects that share a colour look the "
+                    "same, which needs constants=off",
                     (long long)options->colours, (long long)options->objects);
-    if (options->colours > options->objects && !options->constants)
+    if (options->objects && options->colours > options->objects && !options->constants)
         return fail(PLUMB_EVALUE, "colours=%lld is more than objects=%lld; that needs constants=on",
                     (long long)options->colours, (long long)options->objects);
+    if (options->profile && options->constants)
+        return fail(PLUMB_EVALUE, "profile=learnt needs constants=off: one profile for all videos");
     if (options->structure == BODIES_CHAIN && (options->objects > 2 || options->periodic))
         return fail(PLUMB_EVALUE, "a chain has one or two objects, and is not periodic");
     if (options->inference_frames && options->inference_frames < options->window)
@@ -187,8 +193,12 @@ plumb_status bodies_settings_config(bodies_config *out, const bodies_settings *o
         .chain = chain,
         .periodic = options->periodic,
         .constants = options->constants,
-        .objects = (int)options->objects,
-        .colours = (int)(options->colours ? options->colours : options->objects),
+        // Before they are found any number stands for them.
+        .objects = (int)(options->objects ? options->objects : 1),
+        .colours = (int)(options->colours   ? options->colours
+                         : options->objects ? options->objects
+                                            : 1),
+        .profile = options->profile == PROFILE_LEARNT,
         .window = (int)options->window,
         .degree = (int)options->degree,
         .inference = (int)options->inference_frames,

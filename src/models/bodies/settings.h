@@ -13,6 +13,7 @@ typedef enum bodies_structure { BODIES_POINTS, BODIES_CHAIN } bodies_structure;
 typedef enum bodies_pair { PAIR_NONE, PAIR_LINEAR, PAIR_INVERSE, PAIR_LOG } bodies_pair;
 typedef enum bodies_field { FIELD_AUTO, FIELD_ON, FIELD_OFF } bodies_field;
 typedef enum bodies_masses { MASSES_EQUAL, MASSES_FREE, MASSES_BY_SIZE } bodies_masses;
+typedef enum bodies_profile { PROFILE_DISC, PROFILE_LEARNT } bodies_profile;
 
 enum { BODIES_MAX_STAGES = 8, BODIES_MAX_CONSTANTS = 3 + CHAIN_MAX };
 
@@ -31,6 +32,7 @@ typedef struct bodies_settings {
     double output_scale, field_penalty;
     double dt;
     int64_t substeps;
+    int profile;
 } bodies_settings;
 
 extern const setting_spec bodies_setting_specs[];
@@ -45,6 +47,7 @@ extern const char *const bodies_cpu[],
 typedef struct bodies_config {
     bool chain, periodic, constants;
     int objects, colours;
+    bool profile; ///< the cover of objects is learnt; else they are discs
     int window, degree;
     int inference;                  ///< frames that the state is fitted to; 0: a polynomial alone
     double noise;                   ///< of places, in pixels

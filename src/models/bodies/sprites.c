@@ -22,7 +22,8 @@ plumb_status sprites_alloc(sprite_scratch *out, arena *mem, const sprite_scene *
     *out = (sprite_scratch){0};
     for (int k = 0; k < scene->count; k++) {
         out->alpha[k] = ARENA_ALLOC(mem, double, scene->height * scene->width);
-        if (!out->alpha[k]) return PLUMB_EMEMORY;
+        out->slope[k] = ARENA_ALLOC(mem, double, scene->height * scene->width);
+        if (!out->alpha[k] || !out->slope[k]) return PLUMB_EMEMORY;
     }
     return PLUMB_OK;
 }
@@ -30,6 +31,39 @@ plumb_status sprites_alloc(sprite_scratch *out, arena *mem, const sprite_scene *
 static double cover_of(double z)
 {
     return 1.0 / (1.0 + exp(-z));
+}
+
+// ---- profiles ----
+
+// The four splines that are not 0 at a distance, and their slopes by it; the index of the first.
+// -1: beyond the last.
+static int find_splines(double value[4], double slope[4], double step, double distance)
+{
+    const double u = distance / step;
+    if (!(u < PROFILE_NODES - 3)) return -1;
+    const int first = (int)u;
+    const double f = u - first, g = 1.0 - f;
+    value[0] = g * g * g / 6.0;
+    value[1] = 2.0 / 3.0 - f * f * (1.0 - 0.5 * f);
+    value[2] = 2.0 / 3.0 - g * g * (1.0 - 0.5 * g);
+    value[3] = f * f * f / 6.0;
+    slope[0] = -0.5 * g * g / step;
+    slope[1] = f * (1.5 * f - 2.0) / step;
+    slope[2] = g * (2.0 - 1.5 * g) / step;
+    slope[3] = 0.5 * f * f / step;
+    return first;
+}
+
+double sprites_profile_cover(double *slope, const float *weights, double step, double distance)
+{
+    double value[4], by[4], sum = 0.0;
+    const int first = find_splines(value, by, step, distance);
+    *slope = 0.0;
+    for (int i = 0; i < 4 && first >= 0; i++) {
+        sum += value[i] * (double)weights[first + i];
+        *slope -= by[i] * (double)weights[first + i];
+    }
+    return sum;
 }
 
 // ---- order ----
@@ -64,7 +98,8 @@ static int clamp_to(double value, int64_t most)
 static void place_rectangle(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k,
                             double units)
 {
-    const double reach = scene->sprites[k].radius + units / scene->edge;
+    const double reach = scene->profile ? (PROFILE_NODES - 3) * scene->profile_step
+                                        : scene->sprites[k].radius + units / scene->edge;
     s->columns[k] = s->rows[k] = s->left[k] = s->top[k] = 0;
     if (!(fabs(xy[2 * k]) < 1e6 && fabs(xy[2 * k + 1]) < 1e6 && reach < 1e6)) return;
     s->left[k] = clamp_to(ceil(xy[2 * k] - reach), scene->width);
@@ -74,10 +109,29 @@ static void place_rectangle(sprite_scratch *s, const sprite_scene *scene, const 
     if (s->columns[k] <= 0 || s->rows[k] <= 0) s->columns[k] = s->rows[k] = 0;
 }
 
+// The same by the profile, with slopes.
+static void fill_profile(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k)
+{
+    const float *weights = scene->profile + k * PROFILE_NODES;
+    double *a = s->alpha[k], *slope = s->slope[k];
+    for (int r = 0; r < s->rows[k]; r++) {
+        const double dy = (double)(s->top[k] + r) - xy[2 * k + 1], dy2 = dy * dy + soft2;
+        for (int c = 0; c < s->columns[k]; c++) {
+            const double dx = (double)(s->left[k] + c) - xy[2 * k];
+            *a++ =
+                sprites_profile_cover(slope++, weights, scene->profile_step, sqrt(dx * dx + dy2));
+        }
+    }
+}
+
 // Cover of all pixels of the rectangle.
 static void fill_cover(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k)
 {
     const double radius = scene->sprites[k].radius;
+    if (scene->profile) {
+        fill_profile(s, scene, xy, k);
+        return;
+    }
     double *a = s->alpha[k];
     for (int r = 0; r < s->rows[k]; r++) {
         const double dy = (double)(s->top[k] + r) - xy[2 * k + 1], dy2 = dy * dy + soft2;
@@ -157,7 +211,12 @@ void sprites_draw_reference(double *frame, const sprite_scene *scene, const doub
                 const int k = order[n];
                 const double dx = (double)c - xy[2 * k], dy = (double)r - xy[2 * k + 1];
                 const double d = sqrt(dx * dx + dy * dy + soft2);
-                const double a = cover_of(scene->edge * (scene->sprites[k].radius - d));
+                double slope;
+                const double a =
+                    scene->profile
+                        ? sprites_profile_cover(&slope, scene->profile + k * PROFILE_NODES,
+                                                scene->profile_step, d)
+                        : cover_of(scene->edge * (scene->sprites[k].radius - d));
                 for (int64_t i = 0; i < C; i++)
                     pixel[i] += through * a * scene->sprites[k].colour[i];
                 through *= 1.0 - a;
@@ -301,8 +360,9 @@ void sprites_sum(sprite_sums *sums, const sprite_scene *scene, const double *xy,
                 const int row = scratch->top[k] + r, column = scratch->left[k] + c;
                 const int64_t pixel = (row * scene->width + column) * scene->channels;
                 // Away from the edge a pixel says nothing about the place.
-                const double rise = *a * (1.0 - *a);
-                if (!looks && rise < 1e-4) continue;
+                const double rise =
+                    scene->profile ? scratch->slope[k][a - scratch->alpha[k]] : *a * (1.0 - *a);
+                if (!looks && fabs(rise) < 1e-4) continue;
                 if (alone)
                     find_terms_alone(&terms, scene, k, *a, scene->background + pixel,
                                      frame + pixel);
@@ -310,7 +370,7 @@ void sprites_sum(sprite_sums *sums, const sprite_scene *scene, const double *xy,
                     compose_pixel(&at, scene, scratch, k, row, column);
                     find_terms(&terms, &at, scene, k, *a, frame + pixel);
                 }
-                const double slope = scene->edge * rise * at.visible;
+                const double slope = (scene->profile ? rise : scene->edge * rise) * at.visible;
                 measure_distance(&at, scene, xy, k, row, column);
                 add_place(&sums[k], &at, &terms, slope);
                 if (looks) add_look(&sums[k], &at, &terms, slope, *a * at.visible, scene);
@@ -336,11 +396,46 @@ void sprites_gradient(double *gradient, const sprite_scene *scene, const double 
                 measure_distance(&at, scene, xy, k, row, column);
                 for (int64_t i = 0; i < C; i++)
                     product += (double)weight[i] * (scene->sprites[k].colour[i] - at.under[i]);
-                product *= scene->edge * *a * (1.0 - *a) * at.visible;
+                product *= scene->profile ? scratch->slope[k][a - scratch->alpha[k]] * at.visible
+                                          : scene->edge * *a * (1.0 - *a) * at.visible;
                 gx += product * at.ux;
                 gy += product * at.uy;
             }
         gradient[2 * k] = gx;
         gradient[2 * k + 1] = gy;
+    }
+}
+
+void sprites_add_profile(profile_sums *sums, const sprite_scene *scene, const double *xy,
+                         const uint8_t *frame, sprite_scratch *scratch)
+{
+    prepare_frame(scratch, scene, xy);
+    for (int k = 0; k < scene->count; k++) {
+        const double *a = scratch->alpha[k];
+        for (int r = 0; r < scratch->rows[k]; r++)
+            for (int c = 0; c < scratch->columns[k]; c++, a++) {
+                const int row = scratch->top[k] + r, column = scratch->left[k] + c;
+                sprite_pixel at;
+                pixel_terms terms;
+                double value[4], slope[4];
+                compose_pixel(&at, scene, scratch, k, row, column);
+                measure_distance(&at, scene, xy, k, row, column);
+                const int first = find_splines(value, slope, scene->profile_step,
+                                               scene->sprites[k].radius - at.depth);
+                if (first < 0) continue;
+                find_terms(&terms, &at, scene, k, *a,
+                           frame + (row * scene->width + column) * scene->channels);
+                // The residual without this sprite is that of its weights plus what they draw.
+                const double pull = at.visible * (terms.product + at.visible * *a * terms.square);
+                const double weight = at.visible * at.visible * terms.square;
+                for (int i = 0; i < 4; i++) {
+                    // The first weight is the third.
+                    const int p = first + i ? first + i : 2;
+                    sums[k].right[p] += pull * value[i];
+                    for (int j = 0; j < 4; j++)
+                        sums[k].normal[p][first + j ? first + j : 2] +=
+                            weight * value[i] * value[j];
+                }
+            }
     }
 }

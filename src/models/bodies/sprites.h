@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Soft discs drawn over a background, and the derivatives of the picture. A sprite of radius R at x
-// covers a pixel at distance d by a = 1 / (1 + exp(-edge (R - d))). All lengths are in pixels;
-// pixel (row, column) is at y = row, x = column.
+// Round sprites drawn over a background, and the derivatives of the picture. A disc of radius R at
+// x covers a pixel at distance d by a = 1 / (1 + exp(-edge (R - d))). With a profile the cover is
+// any function of d, a sum of cubic splines. All lengths are in pixels; pixel (row, column) is at
+// y = row, x = column.
 //
 // A sprite is only computed near its disc, so the cost is that of the discs and not of the picture.
 #ifndef MODELS_BODIES_SPRITES_H
@@ -12,7 +13,7 @@
 #include "base/arena.h"
 #include "plumb/status.h"
 
-enum { SPRITES_MAX = 16, SPRITES_CHANNELS = 4 };
+enum { SPRITES_MAX = 16, SPRITES_CHANNELS = 4, PROFILE_NODES = 32 };
 
 typedef struct sprite {
     double radius;
@@ -26,6 +27,11 @@ typedef struct sprite_scene {
     double edge;             ///< steepness of the edge, per pixel
     int count;
     sprite sprites[SPRITES_MAX];
+    /// (count, PROFILE_NODES): weights of the splines; NULL: discs. Weight j belongs to the
+    /// distance (j - 1) profile_step. The first equals the third, so that the cover is smooth at
+    /// the centre, and the last three are 0.
+    const float *profile;
+    double profile_step;
 } sprite_scene;
 
 /// Sums over the pixels of one sprite that Gauss-Newton steps are made of. The residual is frame
@@ -42,6 +48,7 @@ typedef struct sprite_sums {
 /// Memory for one frame; one per thread.
 typedef struct sprite_scratch {
     double *alpha[SPRITES_MAX];                  ///< (height, width) each, used from the start
+    double *slope[SPRITES_MAX];                  ///< with a profile: the slope -da/dd of each
     int left[SPRITES_MAX], top[SPRITES_MAX];     ///< of the rectangle that is computed
     int columns[SPRITES_MAX], rows[SPRITES_MAX]; ///< its size
     int near_count[SPRITES_MAX];                 ///< other sprites whose rectangles overlap
@@ -66,6 +73,16 @@ void sprites_sum(sprite_sums *sums, const sprite_scene *scene, const double *xy,
 /// channels).
 void sprites_gradient(double *gradient, const sprite_scene *scene, const double *xy,
                       const float *seed, sprite_scratch *scratch);
+
+/// The normal equations of the profile of one sprite: the picture is linear in its weights.
+typedef struct profile_sums {
+    double normal[PROFILE_NODES][PROFILE_NODES], right[PROFILE_NODES];
+} profile_sums;
+/// Adds those of a frame of bytes for every sprite: sums (count). Its profile is in the scene.
+void sprites_add_profile(profile_sums *sums, const sprite_scene *scene, const double *xy,
+                         const uint8_t *frame, sprite_scratch *scratch);
+/// The cover at a distance and its slope -da/dd.
+double sprites_profile_cover(double *slope, const float *weights, double step, double distance);
 
 /// Mean squared difference of a frame of bytes and the picture. `picture` is scratch memory for
 /// one frame.

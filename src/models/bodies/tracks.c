@@ -3,6 +3,7 @@
 #include "models/bodies/tracks.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -116,38 +117,142 @@ static plumb_status order_objects(bodies_tracks *tracks, const bodies_config *co
     return st;
 }
 
+// ---- which videos are used ----
+
+// Videos that are drawn badly, and why.
+typedef struct lost_videos {
+    int64_t total;
+    int64_t left;     // an object was last seen at the edge of the picture
+    int64_t vanished; // or within it
+} lost_videos;
+
+// Median mass of each object over all frames.
+static plumb_status find_usual_mass(double *usual, const track_set *seen, arena *mem)
+{
+    const int64_t frames = seen->count * seen->steps;
+    const arena_mark mark = arena_get_mark(mem);
+    double *values = ARENA_ALLOC(mem, double, frames);
+    if (!values) return PLUMB_EMEMORY;
+    for (int k = 0; k < seen->objects; k++) {
+        for (int64_t n = 0; n < frames; n++) values[n] = seen->mass[n * seen->objects + k];
+        usual[k] = stats_median(values, frames);
+    }
+    arena_rewind(mem, mark);
+    return PLUMB_OK;
+}
+
+// Whether a place is at the edge of the picture: its disc reaches across it.
+static bool is_at_edge(const double *xy, double radius, const bodies_config *config)
+{
+    for (int c = 0; c < 2; c++) {
+        const double most = 2.0 * config->middle[c], margin = radius + 2.0;
+        if (xy[c] < margin || xy[c] > most - margin) return true;
+    }
+    return false;
+}
+
+// Asks of one video what became of an object whose pixels are gone: where was it last?
+static void explain_loss(lost_videos *lost, const track_set *seen, const double *usual,
+                         int64_t item, const bodies_config *config)
+{
+    bool left = false, vanished = false;
+    const int K = seen->objects;
+    for (int k = 0; k < K; k++) {
+        int64_t last = -1, gone = -1;
+        for (int64_t t = 0; t < seen->steps; t++) {
+            const bool there = seen->mass[(item * seen->steps + t) * K + k] > 0.3 * usual[k];
+            if (there && gone < 0) last = t;
+            if (!there && gone < 0) gone = t;
+        }
+        if (gone < 0 || last < 0) continue;
+        const bool edge = is_at_edge(seen->xy + ((item * seen->steps + last) * K + k) * 2,
+                                     seen->looks[item * K + k].radius, config);
+        left = left || edge;
+        vanished = vanished || !edge;
+    }
+    lost->total++;
+    lost->left += left;
+    lost->vanished += vanished && !left;
+}
+
+// Whether a frame of a video has a large error. Where an object is not seen at all, less is large:
+// videos without it have spoilt its look, and so the median.
+static bool is_drawn_badly(const track_set *seen, const double *usual, int64_t item, double median)
+{
+    for (int64_t n = item * seen->steps; n < (item + 1) * seen->steps; n++) {
+        bool gone = false;
+        for (int k = 0; k < seen->objects; k++)
+            gone = gone || seen->mass[n * seen->objects + k] < 0.05 * usual[k];
+        if (seen->error[n] > fmax(3e-4, (gone ? 2.0 : 20.0) * median)) return true;
+    }
+    return false;
+}
+
+// ", because .." or nothing.
+static void describe_losses(char *text, size_t size, const lost_videos *lost)
+{
+    text[0] = 0;
+    if (lost->left && lost->left >= lost->vanished)
+        snprintf(text, size, ": in %lld of them an object leaves the picture",
+                 (long long)lost->left);
+    else if (lost->vanished)
+        snprintf(text, size,
+                 ": in %lld of them an object changes its colour, or vanishes within the picture",
+                 (long long)lost->vanished);
+}
+
+// Says which assumption the videos do not meet.
+static plumb_status judge_tracks(const bodies_tracks *used, const track_set *seen,
+                                 const lost_videos *lost, double median,
+                                 const bodies_config *config)
+{
+    char reason[160];
+    describe_losses(reason, sizeof reason, lost);
+    if (median > 1e-3 || 2 * used->count < seen->count)
+        return fail(PLUMB_EVALUE,
+                    "%d %s not explain the frames: their squared error is %.2g (median), and %lld "
+                    "of %lld videos are drawn badly%s; this model is for a fixed number of round "
+                    "objects before a background at rest%s",
+                    seen->objects, config->profile ? "round objects do" : "discs of flat colour do",
+                    median, (long long)lost->total, (long long)seen->count, reason,
+                    config->constants ? ""
+                                      : "; if objects share a colour, set colours; if they differ "
+                                        "between videos, use a preset with constants");
+    if (lost->total)
+        status_log("%lld of %lld videos are not used, objects were lost in them%s",
+                   (long long)lost->total, (long long)seen->count, reason);
+    return PLUMB_OK;
+}
+
 plumb_status tracks_make(bodies_tracks *out, arena *mem, const track_set *seen,
                          const bodies_config *config)
 {
     const int64_t size = seen->steps * 2 * seen->objects;
+    double usual[SPRITES_MAX];
+    lost_videos lost = {0};
     *out = (bodies_tracks){.steps = seen->steps};
     out->xy = ARENA_ALLOC(mem, double, seen->count *size);
     out->radius = ARENA_ALLOC(mem, double, seen->count * seen->objects);
+    out->video = ARENA_ALLOC(mem, int64_t, seen->count);
     double *sorted = ARENA_ALLOC(mem, double, seen->count * seen->steps);
-    if (!out->xy || !out->radius || !sorted) return PLUMB_EMEMORY;
+    if (!out->xy || !out->radius || !out->video || !sorted) return PLUMB_EMEMORY;
+    plumb_status st = find_usual_mass(usual, seen, mem);
+    if (st) return st;
     memcpy(sorted, seen->error, (size_t)(seen->count * seen->steps) * sizeof *sorted);
     const double median = stats_median(sorted, seen->count * seen->steps);
-    const double limit = fmax(3e-4, 20.0 * median);
     for (int64_t i = 0; i < seen->count; i++) {
-        double worst = 0.0;
-        for (int64_t t = 0; t < seen->steps; t++)
-            worst = fmax(worst, seen->error[i * seen->steps + t]);
-        if (worst > limit) continue;
+        if (is_drawn_badly(seen, usual, i, median)) {
+            explain_loss(&lost, seen, usual, i, config);
+            continue;
+        }
         memcpy(out->xy + out->count * size, seen->xy + i * size, (size_t)size * sizeof *out->xy);
         for (int k = 0; k < seen->objects; k++)
             out->radius[out->count * seen->objects + k] = seen->looks[i * seen->objects + k].radius;
+        out->video[out->count] = i;
         tracks_to_units(out->xy + out->count++ * size, seen->steps, config);
     }
-    if (median > 1e-3 || 2 * out->count < seen->count)
-        return fail(PLUMB_EVALUE,
-                    "%d discs of flat colour do not explain the frames: their squared error is "
-                    "%.2g (median), and %lld of %lld videos are drawn badly; this model is for a "
-                    "fixed number of round objects before a background at rest",
-                    seen->objects, median, (long long)(seen->count - out->count),
-                    (long long)seen->count);
-    if (out->count < seen->count)
-        status_log("%lld of %lld videos are not used: objects were lost in them",
-                   (long long)(seen->count - out->count), (long long)seen->count);
+    st = judge_tracks(out, seen, &lost, median, config);
+    if (st) return st;
     return config->chain && config->objects == 2 ? order_objects(out, config, mem) : PLUMB_OK;
 }
 

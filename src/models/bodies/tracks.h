@@ -11,6 +11,7 @@ typedef struct bodies_tracks {
     int64_t count, steps;
     double *xy;     ///< (count, steps, objects, 2), continuous also in a box
     double *radius; ///< (count, objects) in pixels
+    int64_t *video; ///< (count): the video of each
 } bodies_tracks;
 
 /// Pixels to units of length, in place: xy (steps, objects, 2). In a periodic box places become

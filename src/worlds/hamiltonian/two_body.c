@@ -207,6 +207,14 @@ static void sample_state(double *x, rng *random)
     x[4] = t * speed, x[5] = -s * speed, x[6] = -x[4], x[7] = -x[5];
 }
 
+// White bodies are told apart by where they start.
+static void number_white(double *parameters, const double *x, const world_plan *plan)
+{
+    if (plan->colors != PLUMB_WORLD_COLORS_WHITE) return;
+    parameters[COLOR] = x[0] > x[2] ? 1.0 : 0.0;
+    parameters[COLOR + 1] = 1.0 - parameters[COLOR];
+}
+
 // Samples masses and g in the varied world, and rejects orbits that leave the canvas.
 static plumb_status sample_start(double *x, double *parameters, const plumb_world *world,
                                  const world_plan *plan, uint64_t seed, int64_t item)
@@ -220,6 +228,7 @@ static plumb_status sample_start(double *x, double *parameters, const plumb_worl
     parameters[MASS] = parameters[MASS + 1] = parameters[G] = 1.0;
     if (!model->varied) {
         sample_state(x, &state_rng);
+        number_white(parameters, x, plan);
         return PLUMB_OK;
     }
     // Rejection sampling of state and parameters until the orbit stays on the canvas. So longer
@@ -229,7 +238,9 @@ static plumb_status sample_start(double *x, double *parameters, const plumb_worl
         for (int i = 0; i < 3; i++) parameters[MASS + i] = world_uniform(&parameter_rng, 0.5, 1.5);
         body_motion motion;
         begin_motion(&motion, world, x, parameters, plan);
-        if (!leaves_canvas(&motion, model->style.half_side, plan->reject_steps)) return PLUMB_OK;
+        if (leaves_canvas(&motion, model->style.half_side, plan->reject_steps)) continue;
+        number_white(parameters, x, plan);
+        return PLUMB_OK;
     }
     return fail(PLUMB_EVALUE, "%s: no orbit stays on the canvas for %lld frames of %g",
                 world->info.name, (long long)plan->reject_steps, plan->interval);

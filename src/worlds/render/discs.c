@@ -45,6 +45,25 @@ static inline double to_canvas(const disc_style *style, double x, int axis)
     return (x + style->shift[axis] - style->low) / style->side;
 }
 
+// Share of a pixel at distance d that a disc covers.
+static double find_cover(const disc_style *style, double radius, double d)
+{
+    if (style->profile == DISC_BLOB) return exp(-(d / radius) * (d / radius));
+    const double full = 1.0 / (1.0 + exp(style->sharpness * (d - radius)));
+    if (style->profile == DISC_FULL) return full;
+    return full * (1.0 - 1.0 / (1.0 + exp(style->sharpness * (d - 0.5 * radius))));
+}
+
+// The background at a point of the canvas: waves, and squares of an eighth of its side.
+static double find_background(const disc_style *style, double x, double y, int channel)
+{
+    if (!style->textured) return background[channel];
+    const double turn = 0x1.921fb54442d18p+2, phase = 2.1 * channel;
+    const double square = ((int64_t)floor(8.0 * x) + (int64_t)floor(8.0 * y)) % 2 ? 0.05 : -0.05;
+    return background[channel] + square + 0.12 * sin(turn * (1.7 * x + 0.8 * y) + phase) +
+           0.08 * sin(turn * (2.9 * y - 1.3 * x) + 2.0 * phase);
+}
+
 void discs_pixel_reference(double rgb[3], const disc_style *style, const double *xy, int64_t row,
                            int64_t column)
 {
@@ -56,11 +75,11 @@ void discs_pixel_reference(double rgb[3], const disc_style *style, const double 
         const double dx = x - to_canvas(style, xy[2 * k], 0),
                      dy = y - to_canvas(style, xy[2 * k + 1], 1);
         const double d = sqrt(dx * dx + dy * dy);
-        const double s = 1.0 / (1.0 + exp(style->sharpness * (d - style->radius[k])));
+        const double s = find_cover(style, style->radius[k], d);
         for (int c = 0; c < 3; c++) rgb[c] += style->color[k][c] * s * through;
         through *= 1.0 - s;
     }
-    for (int c = 0; c < 3; c++) rgb[c] += background[c] * through;
+    for (int c = 0; c < 3; c++) rgb[c] += find_background(style, x, y, c) * through;
 }
 
 // Reference value of a pixel, rounded down to bytes.
@@ -221,6 +240,10 @@ void discs_draw(uint8_t *frame, const disc_style *style, const double *xy)
 {
     const int64_t size = style->size;
     double centers[DISCS_MAX][2];
+    if (style->textured || style->profile) {
+        discs_draw_reference(frame, style, xy);
+        return;
+    }
     for (int k = 0; k < style->count; k++) {
         centers[k][0] = to_canvas(style, xy[2 * k], 0);
         centers[k][1] = to_canvas(style, xy[2 * k + 1], 1);

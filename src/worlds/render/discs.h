@@ -3,9 +3,13 @@
 #ifndef WORLDS_RENDER_DISCS_H
 #define WORLDS_RENDER_DISCS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { DISCS_MAX = 64 };
+
+/// How the cover falls off from the centre; see plumb_world_profile.
+typedef enum disc_profile { DISC_FULL, DISC_RING, DISC_BLOB } disc_profile;
 
 /// Everything about an image except the positions of its discs. Radii and distances are fractions
 /// of the side of the canvas.
@@ -17,9 +21,11 @@ typedef struct disc_style {
     double shift[2];            ///< Added to every position, in world coordinates.
     double radius[DISCS_MAX];   ///< In units of the side of the canvas.
     double color[DISCS_MAX][3]; ///< Red, green, blue, 0 to 1.
-    double reach;               ///< A disc is skipped beyond radius + reach; no byte changes.
-    double doubt;               ///< Largest error of 255 v. Pixels nearer to an integer than this
-                                ///< are computed by the reference implementation.
+    bool textured;              ///< The background is a texture.
+    disc_profile profile;
+    double reach; ///< A disc is skipped beyond radius + reach; no byte changes.
+    double doubt; ///< Largest error of 255 v. Pixels nearer to an integer than this
+                  ///< are computed by the reference implementation.
 } disc_style;
 
 /// Makes a style for `count` discs. The caller sets radii and colours.

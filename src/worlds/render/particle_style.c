@@ -44,6 +44,8 @@ void particle_style_make_discs(disc_style *discs, const particle_style *style, c
     const double half =
         style->jitter == PARTICLE_JITTER_NONE ? style->half_side : 1.4 * style->half_side;
     *discs = discs_make_style(plan->image, style->count, -half, half, sharpness);
+    discs->textured = plan->background == PLUMB_WORLD_BACKGROUND_TEXTURE;
+    discs->profile = (disc_profile)plan->profile;
     discs->shift[0] = offset[0];
     discs->shift[1] = offset[1];
     const int64_t colors = get_color_count(style, plan->colors);
@@ -53,5 +55,7 @@ void particle_style_make_discs(disc_style *discs, const particle_style *style, c
         const double index = fmod(floor(color_index[k]), (double)colors);
         discs_color(discs->color[k], (int64_t)(index < 0.0 ? index + (double)colors : index),
                     colors);
+        for (int c = 0; c < 3 && plan->colors == PLUMB_WORLD_COLORS_WHITE; c++)
+            discs->color[k][c] = 1.0;
     }
 }
