@@ -4,10 +4,13 @@
 A file whose cases are all skipped exits with 77, which ctest shows as skipped. Nothing is written into the source tree.
 """
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+# A shell starts background jobs with SIGINT ignored, and programs inherit that. Tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 
 import pytest  # noqa: E402

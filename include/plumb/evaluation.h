@@ -65,6 +65,9 @@ typedef struct plumb_evaluation_options {
     /// plumb_evaluation_set_protocol(). Default PLUMB_EVALUATION_PROTOCOL_OWN.
     plumb_evaluation_protocol protocol;
     bool best; ///< The weights with the least validation error, not the last. Default false.
+    /// Dynamics models: the network of SyMetric has at most this many trajectories, also if its
+    /// parameters need more; 0: as many as they need. Default 0.
+    int64_t network_trajectories;
 } plumb_evaluation_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_defaults() calls it.
@@ -98,6 +101,9 @@ typedef struct plumb_evaluation_dynamics {
     plumb_forecast forecast;       ///< Frames and VPT; `lyapunov` is per frame, NaN below 8 videos.
     plumb_phase_space phase_space; ///< SyMetric, kappa and the verdict.
     char network_why[256];         ///< Why there is no SyMetric by a network, or "".
+    plumb_forecast_protocol frames; ///< Which frames the model predicts, as it was trained.
+    int64_t inference;              ///< Its input frames.
+    int64_t target;                 ///< The frames it was trained to predict.
 } plumb_evaluation_dynamics;
 
 /// Predictors that need no training.

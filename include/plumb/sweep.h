@@ -25,6 +25,10 @@ typedef struct plumb_sweep plumb_sweep;
 /// conflict. Fails with PLUMB_EFORMAT and "file:line: ..", naming the nearest valid word;
 /// PLUMB_EMISSING if libyaml is not installed.
 PLUMB_API plumb_status plumb_sweep_open(plumb_sweep **out, const char *study);
+/// Reads the results.jsonl of an earlier sweep of this study. Its finished runs count as done, also
+/// if their directories are gone, and plumb_sweep_run() copies their lines. Lines of other runs and
+/// of failures are skipped. Fails with PLUMB_EVALUE if a line has other settings than the study.
+PLUMB_API plumb_status plumb_sweep_add_records(plumb_sweep *sweep, const char *path);
 /// May be NULL: sweep.
 PLUMB_API void plumb_sweep_close(plumb_sweep *sweep);
 

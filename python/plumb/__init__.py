@@ -9,26 +9,36 @@ True
 Arrays are NumPy's, or anything that has __array__, __dlpack__ or a buffer: tensors of PyTorch and JAX."""
 import json as _json
 
-from ._measures import compare, dynamics, forecast, kappa, load_scores, loops, probe, surprise, surprise_clips, symetric
+from ._commands import Progress, audit, convert, demo, evaluate, models, read, rollout, show, simulate, sweep, train
+from ._measures import compare, dynamics, forecast, probe
+from ._metric import Metric
+from ._model import ModelEvaluation, evaluate_model
 from ._native import (ERRORS, FileError, FormatError, MissingError, NumericError, OutOfMemoryError, PlumbError,
                       RangeError, ShapeError, StoppedError)
 from ._native import lib as _lib
 from ._native import record as _record
-from ._report import report
-from ._results import Comparison, Dynamics, Evaluation, Forecast, Kappa, Probe, Result, StateForecast, Surprise, Symetric
+from ._phase_space import canonical, kappa, loops, measure, symetric
+from ._report import Figure, figure, report
+from ._results import (Audit, Comparison, Dynamics, Evaluation, Forecast, Kappa, Measurement, Probe, Published, Result, StateForecast,
+                       Study, Surprise, Symetric)
 from ._runs import Rollout, Run, load_run
+from ._surprise import load_scores, surprise, surprise_clips, surprise_example
 from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
-__all__ = ["symetric", "kappa", "loops", "forecast", "probe", "dynamics", "compare", "surprise", "surprise_clips", "surprise_example", "load_scores",
-           "world", "worlds", "load_run", "report", "doctor",
-           "Symetric", "Kappa", "Forecast", "StateForecast", "Probe", "Dynamics", "Comparison", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
-           "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
-
-
-def surprise_example(prior=0.5):
-    """The paper's counter-example and its Gaussian annulus, in numbers: why surprise alone misleads."""
-    return _json.loads(_record(_lib.plumb_surprise_example_record, prior))
+__all__ = [
+    # measures
+    "measure", "kappa", "symetric", "canonical", "loops", "probe", "dynamics", "forecast", "surprise", "surprise_clips",
+    "surprise_example", "load_scores", "compare", "audit", "Metric", "evaluate_model",
+    # worlds, data and models
+    "world", "worlds", "simulate", "convert", "read", "show", "train", "models", "load_run", "evaluate", "rollout", "sweep",
+    # pages
+    "report", "figure", "demo", "doctor",
+    # classes
+    "Measurement", "Published", "Symetric", "Kappa", "Forecast", "StateForecast", "Probe", "Dynamics", "Comparison", "Surprise",
+    "Evaluation", "ModelEvaluation", "Audit", "Study", "Result", "World", "Batch", "Dataset", "Loader", "Run", "Rollout", "Progress",
+    "Figure", "PlumbError", *(kind.__name__ for kind in ERRORS.values()),
+]
 
 
 def doctor():

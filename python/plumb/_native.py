@@ -128,7 +128,7 @@ STRUCTS = {
         "event_counts:p",
     "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
-    "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256",
+    "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256 frames:i inference:q target:q",
     "evaluation_loops_options": "size:z loops:q loop_states:q world:s threads:i",
     "evaluation_errors": "clips:q model:d baselines:d3",
     "evaluation_video":
@@ -136,13 +136,23 @@ STRUCTS = {
     "evaluation":
         "model:B64 world:B512 training_steps:q kind:i dynamics:evaluation_dynamics video:evaluation_video seconds:d "
         "memory:p",
+    "training_progress": "step:q steps:q loss:d steps_per_second:d seconds:d seconds_left:d",
+    "training":
+        "model:B64 steps:q finished:b loss:d seconds:d run:B4096 input_dependence:d warning:B256 best_validation:d best_step:q",
+    "audit_splice": "present:b frames_hold:q pairs_hold:q bad_tuple:q bad_time:q",
+    "audit_classifier": "accuracy:d accuracy_ci:interval tuple_accuracy:d tuple_ci:interval leak:b",
+    "audit":
+        "tuples:q steps:q identical:q frames:audit_splice mask:audit_splice camera:audit_splice judged:q "
+        "frame:audit_classifier pair:audit_classifier clean:b",
+    "image_size": "width:q height:q",
 }
 
 # Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
 # after those it points to.
 DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "flow_options", "loops_options", "phase_space_options",
              "forecast_options", "surprise_options", "surprise_losses_options",
-              "probe_options", "state_forecast_options", "dynamics_options", "compare_options", "evaluation_options", "rollout_options", "report_options")
+              "probe_options", "state_forecast_options", "dynamics_options", "compare_options", "evaluation_options", "rollout_options", "report_options",
+             "training_options", "audit_options", "dataset_write_options", "dataset_simulate_options", "item_figure_options")
 WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
@@ -158,7 +168,7 @@ def _type(word):
 
 
 def _load():
-    here = Path(__file__).parent / "libplumb.so"
+    here = Path(__file__).parent / "lib/libplumb.so"
     path = os.environ.get("PLUMB_LIBRARY") or str(here)
     try:
         return ctypes.CDLL(path)
@@ -193,7 +203,8 @@ def _describe(struct):
             word = info.type.decode()
             base, _, count = word.rstrip("]").partition("[")
             base = {"bool": "b", "double": "d", "string": "s"}.get(base, base)
-            kind = _type(base + (count or "*"))
+            # Callbacks and what they are given are addresses.
+            kind = ctypes.c_void_p if base in ("function", "void") else _type(base + (count or "*"))
         if info.words:
             words = []
             while info.words[len(words)]:
@@ -359,6 +370,30 @@ i plumb_report_figure_svg s* p s
 i plumb_report_save p s
 i plumb_system_threads
   plumb_system_record p
+  plumb_set_progress p p
+  plumb_set_log p p
+  plumb_training_options_init training_options* z
+i plumb_training_run training* training_options*
+i plumb_training_plan p training_options*
+s plumb_model_name q
+i plumb_dataset_open p* s s
+  plumb_dataset_close p
+  plumb_dataset_write_options_init dataset_write_options* z
+  plumb_dataset_simulate_options_init dataset_simulate_options* z
+i plumb_dataset_simulate s p dataset_simulate_options*
+i plumb_dataset_convert q* s s s dataset_write_options*
+  plumb_audit_options_init audit_options* z
+i plumb_audit_measure audit* p audit_options*
+  plumb_audit_record p audit* audit_options*
+  plumb_item_figure_options_init item_figure_options* z
+i plumb_item_figure_save image_size* s p q item_figure_options*
+i plumb_file_open p* s
+  plumb_file_close p
+q plumb_file_array_count p
+s plumb_file_array_name p q
+i plumb_file_read_array array* p s
+i plumb_file_write s named_array* q b
+i plumb_evaluation_save s evaluation* evaluation_options*
 """
 for _line in FUNCTIONS.strip("\n").split("\n"):
     _result, _name, *_arguments = _line.replace("  plumb", "- plumb", 1).split()
@@ -404,14 +439,20 @@ def _wait_for_calls():
         done.wait(10)
 
 
-def call(function, *arguments):
+def call(function, *arguments, stop=None, patience=PATIENCE):
     """Calls a function that returns a status; a failure becomes an exception.
 
-    The work runs on a thread of its own, so that the main thread can hear Ctrl-C, and has a flag of its own to stop it.
-    A call that does not stop in time is left behind: it keeps its arguments alive until it returns."""
+    The work runs on a thread of its own, so that the main thread can hear Ctrl-C, and has a flag of its own to stop it, which
+    a callback may set. A call that does not stop in `patience` seconds is left behind: it keeps its arguments alive until it
+    returns."""
+    stop = stop if stop is not None else ctypes.c_int(0)
     if threading.current_thread() is not threading.main_thread():
-        return _check(function(*arguments), None)
-    answer, done, stop = [], threading.Event(), ctypes.c_int(0)
+        lib.plumb_set_stop_flag(stop)
+        try:
+            return _check(function(*arguments), None)
+        finally:
+            lib.plumb_set_stop_flag(None)
+    answer, done = [], threading.Event()
 
     def work():
         lib.plumb_set_stop_flag(stop)
@@ -426,7 +467,7 @@ def call(function, *arguments):
     except BaseException:  # Ctrl-C, or what another signal handler raises
         stop.value = 1
         _left_behind.append(done)
-        done.wait(PATIENCE)
+        done.wait(patience)
         raise
     return _check(*answer[0])
 

@@ -3,7 +3,7 @@
 import html
 import json
 
-from ._native import PlumbError
+from ._native import MissingError, PlumbError
 
 
 class Result:
@@ -35,6 +35,18 @@ class Result:
         """What `plumb ... --json` prints, as a dict of its own."""
         return json.loads(self._text)
 
+    def _rows(self):
+        """The rows of to_frame()."""
+        return [self._record]
+
+    def to_frame(self):
+        """The result as a pandas DataFrame: one row, or a row per target, scorer, pair or run. Nested keys are joined by a dot."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingError("to_frame needs pandas, which is not installed") from None
+        return pandas.DataFrame([_flat(row) for row in self._rows()])
+
     def _verdict(self):
         return "", []
 
@@ -59,12 +71,78 @@ class Result:
         return "".join(text)
 
 
+def _flat(row, before=""):
+    """A dict without dicts: {"a": {"b": 1}} becomes {"a.b": 1}."""
+    out = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            out.update(_flat(value, f"{before}{key}."))
+        else:
+            out[before + key] = value
+    return out
+
+
 def number(value):
     return "undefined" if value is None else f"{value:.4g}"
 
 
 def interval(value):
     return f"95 % [{value[0]:.4g}, {value[1]:.4g}]" if value and None not in value else ""
+
+
+class Published:
+    """The published numbers of a measurement: r2, sym, symetric, order, why and more, as attributes."""
+
+    def __init__(self, record):
+        self._record = record
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in self._record:
+            raise AttributeError(f"no {name}; there are {', '.join(self._record)}")
+        return self._record[name]
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._record]
+
+    def to_dict(self):
+        return dict(self._record)
+
+    def __repr__(self):
+        return f"<Published: SyMetric {number(self.symetric)}, R2 {number(self.r2)}, Sym {number(self.sym)}: {self.why}>"
+
+
+# What plumb measure --json prints of SyMetric, besides the keys that end in _ci.
+PUBLISHED = ("method", "mode", "r2", "r2_heldout", "sym", "symetric", "order", "alpha", "why", "degenerate", "sym_floor", "sym_per_trajectory",
+             "latents_used", "informative_dimensions", "n", "m", "unconverged", "training")
+
+
+class Measurement(Result):
+    """The verdict, its reason and the numbers behind it. `published` has R2, Sym and SyMetric."""
+
+    @property
+    def why(self):
+        """The reason of the verdict, one sentence."""
+        return self._record.get("verdict_why") or self._record.get("why")
+
+    @property
+    def passes(self):
+        """True if the verdict is "learnt"."""
+        return self._record.get("verdict") == "learnt"
+
+    @property
+    def published(self):
+        """R2, Sym and SyMetric as published. They do not decide."""
+        # With both methods the record has one object for each, and that of polynomials comes first.
+        source = self._record.get("pr") or self._record
+        return Published({key: value for key, value in source.items() if key in PUBLISHED or key in [name + "_ci" for name in PUBLISHED]})
+
+    def _verdict(self):
+        rows = [(name, number(self._record[key]), interval(self._record.get(key + "_ci")))
+                for name, key in (("kappa", "kappa"), ("kappa, c by constants", "kappa_constants"), ("R2 of the state", "r2_state"))
+                if self._record.get(key) is not None]
+        rows += [(f"{name}, published", number(getattr(self.published, key)), interval(self.published.to_dict().get(key + "_ci")))
+                 for name, key in (("SyMetric", "symetric"), ("R2", "r2"), ("Sym", "sym"))]
+        return f"{self._record.get('verdict', 'no verdict')}: {self.why}", rows
 
 
 class Symetric(Result):
@@ -80,7 +158,10 @@ class Symetric(Result):
                 for name, key in (("SyMetric", "symetric"), ("R2", "r2"), ("R2 held out", "r2_heldout"),
                                   ("Sym", "sym"), ("kappa", "kappa"), ("canonical", "canonical"))
                 if key in self._record]
-        return self.why, rows
+        # With kappa the record has the verdict, which is what counts.
+        if self._record.get("verdict"):
+            return f"{self.verdict}: {self.verdict_why}", rows
+        return f"SyMetric {number(self.symetric)} (published): {self.why}", rows
 
 
 class Kappa(Result):
@@ -89,7 +170,7 @@ class Kappa(Result):
     def _verdict(self):
         rows = [(name, number(self._record[key]), interval(self._record.get(key + "_ci")))
                 for name, key in (("canonical", "canonical"), ("kappa", "kappa"), ("R2 of the state", "r2_state"))]
-        return self.canonical_why, rows
+        return f"coordinates: {self.canonical_why}", rows
 
 
 class Forecast(Result):
@@ -124,6 +205,9 @@ class Dynamics(Result):
 class Comparison(Result):
     """Models and pairs of models, lists of dicts."""
 
+    def _rows(self):
+        return self.pairs or self.models
+
     def _verdict(self):
         rows = [(one["name"], number(one["mean"]), interval(one["mean_ci"])) for one in self.models]
         rows += [(f"{one['first']} - {one['second']}, p {one['p_adjusted']:.3g}", number(one["difference"]),
@@ -141,6 +225,9 @@ class Probe(Result):
                 return one
         raise KeyError(f"no target {name}; there are " + ", ".join(one["name"] for one in self.targets + self.groups))
 
+    def _rows(self):
+        return self.targets
+
     def _verdict(self):
         rows = [(f"R2, {one['name']}", number(one["linear"]["r2"]), interval(one["linear"]["r2_ci"]))
                 for one in self.targets if one["linear"]]
@@ -152,6 +239,9 @@ class Probe(Result):
 
 class Surprise(Result):
     """Accuracy and relative surprise by scorer."""
+
+    def _rows(self):
+        return [{"scorer": name, **one} for name, one in self.scorers.items()]
 
     def _verdict(self):
         rows = [(f"accuracy, {name}", number(s["accuracy"]), interval(s["accuracy_ci"]))
@@ -173,3 +263,20 @@ class Evaluation(Result):
                 ("Sym", number(self.pr["sym"]), interval(self.pr["sym_ci"])),
                 ("SyMetric", number(self.pr["symetric"]), interval(self.pr["symetric_ci"]))]
         return f"{self.verdict}: {self.verdict_why}", rows
+
+
+class Audit(Result):
+    """Can possible and impossible clips be told apart without physics?"""
+
+    def _verdict(self):
+        return "clean: nothing tells the clips apart" if self.clean else "not clean: the clips can be told apart without physics", []
+
+
+class Study(Result):
+    """A sweep: how many runs are done, and `runs`, one dict per run."""
+
+    def _rows(self):
+        return self.runs
+
+    def _verdict(self):
+        return f"{len(self.runs)} runs", [(one.get("run", ""), number(one.get("evaluate", {}).get("kappa")), "") for one in self.runs]

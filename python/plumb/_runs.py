@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ._arrays import fill, options_struct
-from ._native import call, FileError, FormatError, lib, new_result, record
+from ._native import FileError, FormatError, call, lib, new_result, record
+from ._options import with_options
 from ._results import Evaluation
 
 
@@ -77,9 +78,9 @@ class Run:
     def world(self):
         return self.config.get("data", {}).get("world")
 
+    @with_options("rollout_options")
     def rollout(self, count=4, steps=200, *, backward=False, **options):
-        """Takes the first frames (or the last) of videos that training never used as input and predicts the rest. Options
-        are those of plumb_rollout_options: first=0, world="pendulum", data="videos.h5", threads=1. A video model gives
+        """Takes the first frames (or the last) of videos that training never used as input and predicts the rest. A video model gives
         truth and prediction (tuples, 4, frames, height, width, channels), feature, concept and surprise of probes."""
         opt = options_struct("rollout_options", dict(options, count=count, steps=steps, backward=backward))
         with tempfile.TemporaryDirectory() as folder:
@@ -88,12 +89,16 @@ class Run:
             with np.load(path) as arrays:
                 return Rollout({name: arrays[name] for name in arrays.files})
 
-    def evaluate(self, *, probes=(), **options):
-        """Evaluates the run by every measure that applies to its model, on data it has never seen. Options have the
-        names of `plumb evaluate`: count=30, steps=1000, measured=100, first=0, world="pendulum", tuples=250,
-        mode="reference", mask="kl", points=10, average="median", protocol="paper", probes=["probes.npz"] ...; mlp=False
-        leaves out SyMetric by a network. symetric={"resamples": 0}, kappa={...}, forecast={...} and surprise={...} are
-        dicts of options of those measures."""
+    @with_options("evaluation_options", leave=("probe_count",),
+                  names={"forecast_videos": "count", "forecast_steps": "steps", "phase_trajectories": "measured", "free_clips": "films", "network": "mlp"})
+    def evaluate(self, *, probes=(), symetric=None, kappa=None, forecast=None, surprise=None, **options):
+        """Evaluates the run by every measure that applies to its model, on data it has never seen.
+
+        Options have the names of `plumb evaluate`. probes=["probes.npz"] are files of test tuples. symetric={"resamples": 0}, kappa={...},
+        forecast={...} and surprise={...} are dicts of options of those measures; mode, mask and points of SyMetric and average of
+        the forecast can also be given by themselves."""
+        options = {**options, **{name: value for name, value in (("symetric", symetric), ("kappa", kappa), ("forecast", forecast),
+                                                                 ("surprise", surprise)) if value is not None}}
         given = {_EVALUATION_NAMES.get(name, name): value for name, value in options.items()}
         nested = {"symetric": dict(given.pop("symetric", None) or {}), "forecast": dict(given.pop("forecast", None) or {})}
         for name, struct in _NESTED_NAMES.items():

@@ -49,6 +49,8 @@ static const cli_option command_options[] = {
     {.name = "mask", FROM(symetric_options, symetric, "mask")},
     {.name = "points", FROM(symetric_options, symetric, "points")},
     {.name = "updates", FROM(symetric_options, symetric, "network_updates")},
+    {.name = "network-trajectories", FROM(evaluation_options, opt, "network_trajectories"),
+     .value = "N"},
     {.name = "few-points", FROM(symetric_options, symetric, "network_few_points")},
     {.name = "symplectic", FROM(kappa_options, kappa, "symplectic")},
     {.name = "loops", .kind = OPTION_INT64, AT(loops.loops), .value = "K",

@@ -15,6 +15,7 @@ typedef struct sweep_command {
     bool plan, slurm, array, json;
     int64_t tasks, minutes;
     int cores;
+    const char *done;
 } sweep_command;
 
 // clang-format off
@@ -26,6 +27,8 @@ static const cli_option command_options[] = {
     {.name = "plan", .kind = OPTION_BOOL, AT(plan),
      .help = "print what would run and what it would cost, by a short timing, and run nothing"},
     {.name = "retry", FROM(sweep_options, sweep, "retry")},
+    {.name = "done", .kind = OPTION_STRING, AT(done), .value = "F",
+     .help = "records of an earlier sweep, its results.jsonl: their runs are done, and are copied to DIR"},
     {.name = "slurm", .group = "Slurm", .kind = OPTION_BOOL, AT(slurm),
      .help = "write a job array to DIR/sweep.slurm, and run nothing"},
     {.name = "tasks", .kind = OPTION_INT64, AT(tasks), .value = "N",
@@ -254,6 +257,11 @@ static int run(void *given, int files, char **file)
     if (!plumb_distributed_rank()) cli_show_log(c); // old names of settings
     if (plumb_sweep_open(&sweep, file[0]))
         code = plumb_distributed_rank() ? EXIT_FAILED : cli_last_error(c);
+    if (sweep && cmd->done && plumb_sweep_add_records(sweep, cmd->done)) {
+        code = plumb_distributed_rank() ? EXIT_FAILED : cli_last_error(c);
+        plumb_sweep_close(sweep);
+        sweep = NULL;
+    }
     // From here on show_progress() writes to stderr.
     plumb_set_log(NULL, NULL);
     if (sweep)
@@ -277,7 +285,9 @@ const cli_command cmd_sweep = {
         "Finished runs are skipped; stopped and killed runs resume. A run that fails is recorded "
         "with its reason and does not stop the others; then the exit code is 1. SIGTERM and "
         "SIGUSR1 save and stop with exit code 75: the same command resumes. mpirun -n R plumb "
-        "sweep distributes the runs over R processes.",
+        "sweep distributes the runs over R processes.\n\n"
+        "A study can be continued on another machine from its records alone: --done F takes the "
+        "results.jsonl of the earlier sweep.",
     .example = "plumb sweep study.yaml --out runs --workers 2",
     .options = command_options,
     .options_size = sizeof(sweep_command),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Training videos in memory, as bytes, and the random temporal crop that each sample of each step
-// takes: a function of (seed, step, sample) only.
+// Training videos, as bytes in memory or in a mapped file, and the random temporal crop that each
+// sample of each step takes: a function of (seed, step, sample) only.
 #ifndef DATASET_VIDEO_H
 #define DATASET_VIDEO_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "plumb/status.h"
@@ -11,14 +12,21 @@
 /// Training uses items of a world from 0 on, tests from this one on, so they never overlap.
 #define VIDEO_TEST_FIRST ((int64_t)1 << 40)
 
+/// A part of a video set that is in a mapped file.
+typedef struct video_mapping {
+    void *at; ///< NULL: not mapped
+    size_t size;
+} video_mapping;
+
 typedef struct video_set {
     const uint8_t *frames; ///< (count, steps, height, width, channels)
     const uint8_t *mask;   ///< (count, steps, height, width): object id, 0 the floor; or NULL.
     int64_t count, steps, height, width, channels;
-    double dt;       ///< Time between frames; 0 if unknown.
-    double mean;     ///< Of all pixels, 0 to 1.
-    double variance; ///< Of all pixels, 0 to 0.25.
-    int threads;     ///< For work on all videos before training; 0: parallel_threads().
+    double dt;                ///< Time between frames; 0 if unknown.
+    double mean;              ///< Of all pixels, 0 to 1.
+    double variance;          ///< Of all pixels, 0 to 0.25.
+    int threads;              ///< For work on all videos before training; 0: parallel_threads().
+    video_mapping mapping[2]; ///< Frames and mask, if they are on disk (dataset/video_memory.h).
 } video_set;
 
 /// A window of `length` frames: trajectory and first frame.

@@ -6,36 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/hash.h"
-#include "base/input_file.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "plumb/dataset.h"
 #include "worlds/world.h"
-
-// Allocates the frames of all videos, if they fit into memory.
-static plumb_status alloc_frames(uint8_t **out, video_set *videos, arena *mem)
-{
-    const int64_t shape[] = {videos->count, videos->steps, videos->height, videos->width,
-                             videos->channels};
-    int64_t bytes;
-    if (!array_count_checked(&bytes, shape, 5, 1) || (uint64_t)bytes > input_file_memory_limit())
-        return fail(PLUMB_EVALUE,
-                    "%lld trajectories of %lld frames do not fit into memory; take fewer, or "
-                    "shorter ones",
-                    (long long)videos->count, (long long)videos->steps);
-    videos->frames = *out = ARENA_ALLOC(mem, uint8_t, bytes);
-    return *out ? PLUMB_OK : PLUMB_EMEMORY;
-}
-
-// (count, steps, height, width): one byte per pixel, the number of the object.
-static plumb_status alloc_mask(uint8_t **out, video_set *videos, arena *mem)
-{
-    videos->mask = *out =
-        ARENA_ALLOC(mem, uint8_t, (videos->count * videos->steps * videos->height * videos->width));
-    return *out ? PLUMB_OK : PLUMB_EMEMORY;
-}
 
 // Mean and variance of all pixels, from a histogram, so that no sum of many terms loses digits.
 static void compute_moments(video_set *videos)
@@ -150,11 +125,15 @@ plumb_status video_load_world(video_set *out, arena *mem, const video_request *r
         if (!info->concept_name) job.first *= ROOM_CONCEPTS; // rooms/impossible
     }
     plumb_status st = get_dt(&videos.dt, &job);
-    if (!st) st = alloc_frames(&job.frames, &videos, mem);
-    if (!st && request->masks) st = alloc_mask(&job.mask, &videos, mem);
+    if (!st) st = video_memory_alloc(&job.frames, &videos, mem, &request->place, false);
+    if (!st && request->masks)
+        st = video_memory_alloc(&job.mask, &videos, mem, &request->place, true);
     const int64_t items = (videos.count + job.kept - 1) / job.kept;
     if (!st) st = parallel_for_progress(items, request->threads, make_item, &job, 0.0, 1.0);
-    if (st) return st;
+    if (st) {
+        video_memory_clear(&videos);
+        return st;
+    }
     compute_moments(&videos);
     *out = videos;
     return PLUMB_OK;
@@ -255,7 +234,7 @@ static plumb_status read_shape(video_set *videos, video_file *file, int64_t coun
 
 // Reads the frames and masks of all items.
 static plumb_status read_all(video_set *videos, arena *mem, video_file *file, int64_t count,
-                             bool masks)
+                             bool masks, const video_place *place)
 {
     plumb_status st = read_shape(videos, file, count);
     if (st) return st;
@@ -264,8 +243,8 @@ static plumb_status read_all(video_set *videos, arena *mem, video_file *file, in
     uint8_t *frames, *mask = NULL;
     const int64_t pixels = videos->steps * videos->height * videos->width;
     const int64_t items = file->tuples ? (videos->count + 1) / 2 : videos->count;
-    st = alloc_frames(&frames, videos, mem);
-    if (!st && masks) st = alloc_mask(&mask, videos, mem);
+    st = video_memory_alloc(&frames, videos, mem, place, false);
+    if (!st && masks) st = video_memory_alloc(&mask, videos, mem, place, true);
     for (int64_t i = 0; i < items && !st; i++) {
         st = status_check_stop();
         if (!st) st = copy_clips(frames, file, videos, i, "frames", pixels * videos->channels);
@@ -276,15 +255,18 @@ static plumb_status read_all(video_set *videos, arena *mem, video_file *file, in
 }
 
 plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64_t count,
-                             bool masks)
+                             bool masks, const video_place *place)
 {
     video_file file = {.path = path};
     video_set videos = {0};
     plumb_status st = plumb_dataset_open(&file.dataset, path, NULL);
     if (st) return st;
-    st = read_all(&videos, mem, &file, count, masks);
+    st = read_all(&videos, mem, &file, count, masks, place ? place : &(video_place){0});
     plumb_dataset_close(file.dataset);
-    if (st) return st;
+    if (st) {
+        video_memory_clear(&videos);
+        return st;
+    }
     compute_moments(&videos);
     *out = videos;
     return PLUMB_OK;

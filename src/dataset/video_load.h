@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Loads training videos into memory, from a world or a file.
+// Loads training videos, from a world or a file, into memory or into a mapped file.
 #ifndef DATASET_VIDEO_LOAD_H
 #define DATASET_VIDEO_LOAD_H
 
 #include "base/arena.h"
-#include "dataset/video.h"
+#include "dataset/video_memory.h"
 #include "plumb/world.h"
 
 /// Which videos of a world to load.
@@ -17,20 +17,21 @@ typedef struct video_request {
     int64_t image; ///< Height and width in pixels; 0: the size of the world.
     bool masks;    ///< Also load the masks of the objects. Rooms only.
     int threads;   ///< Does not affect the result.
+    video_place place; ///< Does not affect the result either.
 } video_request;
 
 /// Simulates videos. Reports progress and stops after plumb_set_stop(). Fails with PLUMB_EVALUE if
-/// they do not fit into memory.
+/// they do not fit. Call video_memory_clear() afterwards if `place` has a folder.
 plumb_status video_load_world(video_set *out, arena *mem, const video_request *request);
 
 /// Returns true if items of the world have masks of objects: rooms and probes.
 bool video_has_masks(const plumb_world *world);
 
-/// Loads the frames of all items of a dataset, or of the first `count` videos if that is not 0. All
-/// items must have one shape. Of tuples, (4, steps, height, width, channels) per item, the
-/// impossible clips are loaded.
+/// May be NULL: place. Loads the frames of all items of a dataset, or of the first `count` videos
+/// if that is not 0. All items must have one shape. Of tuples, (4, steps, height, width, channels)
+/// per item, the impossible clips are loaded.
 plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64_t count,
-                             bool masks);
+                             bool masks, const video_place *place);
 
 /// The shape that video_load_file() would give, without the frames. The same files are refused.
 plumb_status video_read_shape(video_set *out, const char *path);

@@ -105,6 +105,9 @@ static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_mod
     opt.frames = forecast_frames(dynamics->protocol);
     opt.inference = dynamics->window;
     opt.target = dynamics->targets;
+    out->frames = opt.frames;
+    out->inference = opt.inference;
+    out->target = opt.target;
     return plumb_forecast_measure(&out->forecast, &ahead, reversible ? &back : NULL, &truth,
                                   &states, &opt);
 }
@@ -211,8 +214,11 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
     opt.inferred_step = dynamics->inferred_step;
     for (int64_t latents = phase_space->polynomial.latents;; latents = all) {
         // Enough trajectories for a given number of points per parameter.
-        const int64_t count = symetric_required_trajectories(latents, 2 * phase_space->polynomial.n,
-                                                             steps - dynamics->first_step, &opt);
+        const int64_t required = symetric_required_trajectories(
+            latents, 2 * phase_space->polynomial.n, steps - dynamics->first_step, &opt);
+        const int64_t most = config->all.network_trajectories;
+        const int64_t count = most && most < required ? most : required;
+        if (count < required) opt.network_few_points = true;
         if (!config->all.data)
             status_log("training a network on %lld short trajectories", (long long)count);
         test_videos_request wanted = request_videos(config, TEST_VIDEOS_MEASURE,
@@ -342,6 +348,10 @@ void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynam
     plumb_record_end(record);
     record_network(record, result, config);
     plumb_record_begin_object(record, "forecast");
-    plumb_forecast_record(record, f, &config->forecast);
+    plumb_forecast_options frames = config->forecast;
+    frames.frames = result->frames;
+    frames.inference = result->inference;
+    frames.target = result->target;
+    plumb_forecast_record(record, f, &frames);
     plumb_record_end(record);
 }

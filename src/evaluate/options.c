@@ -56,6 +56,8 @@ static const option_spec evaluation_specs[] = {
      .help = "paper: as published, 10 videos, SyMetric in mode reference; other options still count"},
     {MEMBER(best), .kind = OPTION_BOOL,
      .help = "the weights with the least validation error, best.safetensors, not the last ones"},
+    {MEMBER(network_trajectories), .kind = OPTION_INT64, .low = 0, .high = 1e9,
+     .help = "mlp: at most this many trajectories, also if the network needs more; 0: all it needs"},
     {0},
 };
 #undef MEMBER

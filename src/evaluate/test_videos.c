@@ -161,7 +161,7 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
     if (st) return st;
     const int64_t items = plumb_dataset_item_count(dataset);
     st = video_load_file(&out->videos, &trained->mem, request->data,
-                         items < request->count ? items : request->count, false);
+                         items < request->count ? items : request->count, false, NULL);
     const video_set *videos = &out->videos;
     if (!st && videos->steps < steps) st = refuse_short(trained, request, videos->steps);
     if (!st)

@@ -83,26 +83,29 @@ static plumb_status check_name(const csv_cursor *c, const char *name, int64_t co
     return PLUMB_OK;
 }
 
-// Reads the first line into name (at most CSV_MAX_COLUMNS).
-static plumb_status read_header(csv_cursor *c, arena *mem, const char **name, int64_t *columns)
+// Reads the names of the first line.
+static plumb_status read_header(csv_cursor *c, arena *mem, const char ***out, int64_t *columns)
 {
     // A mark of UTF-8, and the # of numpy.savetxt.
     if (c->end - c->at >= 3 && !memcmp(c->at, "\xef\xbb\xbf", 3)) c->at += 3;
     if (!next_line(c)) return fail(PLUMB_EFORMAT, "%s: it is empty", c->what);
     while (c->at < c->end && (*c->at == '#' || *c->at == ' ')) c->at++;
-    const size_t length = (size_t)(c->end - c->at);
-    const char *end = memchr(c->at, '\n', length);
-    const size_t line = end ? (size_t)(end - c->at) : length;
+    size_t line = 0;
+    while (c->at + line < c->end && c->at[line] != '\n' && c->at[line] != '\r') line++;
     c->separator = memchr(c->at, ',', line)    ? ','
                    : memchr(c->at, ';', line)  ? ';'
                    : memchr(c->at, '\t', line) ? '\t'
                                                : ',';
+    int64_t most = 1;
+    for (size_t i = 0; i < line; i++) most += c->at[i] == c->separator;
+    if (most > CSV_MAX_COLUMNS)
+        return fail(PLUMB_EFORMAT, "%s: more than %d columns", c->what, CSV_MAX_COLUMNS);
+    const char **name = *out = ARENA_ALLOC(mem, const char *, most);
+    if (!name) return PLUMB_EMEMORY;
     *columns = 0;
     for (;;) {
         const char *start = c->at;
         while (!at_line_end(c) && *c->at != c->separator) c->at++;
-        if (*columns == CSV_MAX_COLUMNS)
-            return fail(PLUMB_EFORMAT, "%s: more than %d columns", c->what, CSV_MAX_COLUMNS);
         char *copy = copy_name(mem, start, c->at);
         if (!copy) return PLUMB_EMEMORY;
         const plumb_status st = check_name(c, copy, *columns);
@@ -225,9 +228,8 @@ static plumb_status make_arrays(csv_table *out, arena *mem, const char *const *n
 
 static plumb_status parse_table(csv_table *out, arena *mem, arena *scratch, csv_cursor *c)
 {
-    const char **name = ARENA_ALLOC(scratch, const char *, CSV_MAX_COLUMNS);
-    if (!name) return PLUMB_EMEMORY;
-    plumb_status st = read_header(c, scratch, name, &out->columns);
+    const char **name = NULL;
+    plumb_status st = read_header(c, scratch, &name, &out->columns);
     if (st) return st;
     const csv_cursor body = *c;
     for (; !st && next_line(c); out->rows += !st) st = read_row(c, name, out->columns, NULL, NULL);

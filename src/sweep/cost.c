@@ -90,7 +90,7 @@ static plumb_status time_steps(double *out, int64_t *latents, const run_config *
         .report = record_step,
         .context = &watch};
     trainer_result result;
-    plumb_status st = run_config_load_video(&videos, mem, config, 1);
+    plumb_status st = run_config_load_video(&videos, mem, config, NULL, 1);
     if (!st) st = config->model->create(&model, mem, config->model_settings, training, &videos);
     if (st) return st;
     st = trainer_run(&result, &model, NULL, &options);
@@ -206,7 +206,7 @@ static plumb_status get_world_cost(double *frame, cost_table *table, const study
     plumb_status st = study_run_resolve(&small, &mem, table->study, run);
     if (!st) st = settings_set(&small.all, "trajectories=1");
     const double started = get_core_seconds();
-    if (!st) st = run_config_load_video(&videos, &mem, &small, 1);
+    if (!st) st = run_config_load_video(&videos, &mem, &small, NULL, 1);
     if (!st) {
         *frame = (get_core_seconds() - started) / (double)videos.steps;
         table->worlds[table->world_count++] = (world_cost){run->world, *frame};

@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "base/json.h"
+#include "sweep/earlier_records.h"
 #include "sweep/results_file.h"
 #include "sweep/study_run.h"
 #include "train/run_dir.h"
@@ -177,6 +178,10 @@ plumb_status run_task_state(plumb_sweep_state *state, const study_file *study, c
     filename path;
     arena mem = {0};
     run_state found;
+    if (earlier_records_find(study, run)) {
+        *state = PLUMB_SWEEP_STATE_DONE;
+        return PLUMB_OK;
+    }
     plumb_status st = make_path(path, folder, run->name);
     if (!st) st = inspect_run(&found, &mem, study, run, path);
     // The order matters: a failed run that was repeated with success is done.
@@ -221,7 +226,8 @@ plumb_status run_task_append_result(const study_file *study, const study_run *ru
     filename path;
     arena mem = {0};
     run_results existing = {0};
-    const char *head;
+    const char *head, *earlier = why ? NULL : earlier_records_find(study, run);
+    if (earlier) return results_file_append(folder, earlier);
     plumb_record *record = plumb_record_create();
     buffer line = {0};
     plumb_status st = record ? make_path(path, folder, run->name) : PLUMB_EMEMORY;
@@ -232,6 +238,7 @@ plumb_status run_task_append_result(const study_file *study, const study_run *ru
             plumb_record_set_string(record, "failed", why);
             plumb_record_set_bool(record, "final", is_final(status));
         }
+        plumb_record_set_string(record, "options", study->options_hash);
         plumb_record_set_string(record, "version", plumb_version());
         st = plumb_record_to_json(&head, record);
     }

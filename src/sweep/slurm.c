@@ -68,6 +68,10 @@ static void write_body(FILE *to, const study_file *study, const char *program,
     print_path(to, study->path);
     fputs(" --out ", to);
     print_path(to, options->out);
+    if (study->records_path) {
+        fputs(" --done ", to);
+        print_path(to, study->records_path);
+    }
     fprintf(to, " --array --workers %d --threads %d%s &\nchild=$!\n", options->workers,
             options->threads, options->retry ? " --retry" : "");
     fputs("# The shell gets the signals of the batch step and passes them on; the program saves "

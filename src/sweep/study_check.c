@@ -75,6 +75,8 @@ static plumb_status hash_options(char out[33], const study_file *study)
     if (study->symetric.points != symetric.points)
         buffer_printf(&text, " points %lld", (long long)study->symetric.points);
     if (study->evaluate.protocol) buffer_printf(&text, " protocol %d", (int)options->protocol);
+    if (options->network_trajectories)
+        buffer_printf(&text, " network %lld", (long long)options->network_trajectories);
     if (!text.failed) hash_bytes(out, text.data, text.size);
     const plumb_status st =
         text.failed ? fail(PLUMB_EMEMORY, "out of memory for a study") : PLUMB_OK;
@@ -104,6 +106,7 @@ static const evaluate_key evaluate_keys[] = {
     {"points", &symetric_option_table, "points", AT(symetric)},
     {"protocol", &evaluation_option_table, "protocol", AT(evaluate)},
     {"updates", &symetric_option_table, "network_updates", AT(symetric)},
+    {"network_trajectories", &evaluation_option_table, "network_trajectories", AT(evaluate)},
     {"tuples", &evaluation_option_table, "tuples", AT(evaluate)},
     {"films", &evaluation_option_table, "free_clips", AT(evaluate)},
     {"k", &surprise_option_table, "k", AT(surprise)},

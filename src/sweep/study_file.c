@@ -452,12 +452,27 @@ static plumb_status count_runs(int64_t *out, const run_block *block, int64_t bef
     return PLUMB_OK;
 }
 
+// Room for more runs. It doubles, so that an arena of runs is at most twice as large as needed.
+static plumb_status reserve_runs(study_file *study, int64_t more)
+{
+    const int64_t need = study->run_count + more;
+    if (need <= study->run_room) return PLUMB_OK;
+    const int64_t room = need > 2 * study->run_room ? need : 2 * study->run_room;
+    study_run *runs = ARENA_ALLOC(&study->mem, study_run, room);
+    if (!runs) return PLUMB_EMEMORY;
+    if (study->run_count) memcpy(runs, study->runs, (size_t)study->run_count * sizeof *study->runs);
+    study->runs = runs;
+    study->run_room = room;
+    return PLUMB_OK;
+}
+
 // Makes the runs of a block. `index` counts through all combinations like an odometer.
 static plumb_status make_runs(study_file *study, run_block *block)
 {
     int64_t count, index[MAX_AXES] = {0};
     sort_axes(block);
     plumb_status st = count_runs(&count, block, study->run_count);
+    if (!st) st = reserve_runs(study, count);
     for (int64_t k = 0; k < count && !st; k++) {
         st = make_run(&study->runs[study->run_count], study, block, index);
         if (!st) study->run_count++;
@@ -516,8 +531,6 @@ static plumb_status read_study(study_file *study, const yaml *root)
     if (!runs || runs->kind != YAML_LIST || !runs->count)
         return reject_line(study, runs ? runs->line : root->line,
                            "\"runs\" must be a list of at least one map");
-    study->runs = ARENA_ALLOC(&study->mem, study_run, STUDY_FILE_MAX_RUNS);
-    if (!study->runs) return PLUMB_EMEMORY;
     for (const yaml *child = runs->child; child && !st; child = child->next) {
         run_block block = {.study = study, .line = child->line, .draw_seed = 1};
         if (defaults) st = read_block(&block, defaults, "defaults");

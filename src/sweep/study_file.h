@@ -29,13 +29,15 @@ typedef struct study_file {
     arena mem; ///< owns everything below
     const char *path, *name;
     study_run *runs;
-    int64_t run_count;
+    int64_t run_count, run_room; ///< how many there are, and for how many there is memory
     plumb_evaluation_options evaluate;
     plumb_symetric_options symetric; ///< the nested options of `evaluate`
     plumb_forecast_options forecast;
     plumb_kappa_options kappa;
     plumb_surprise_options surprise;
-    char options_hash[33]; ///< of all options that decide an evaluation
+    char options_hash[33];    ///< of all options that decide an evaluation
+    const char **records;     ///< (run_count) lines of runs that were finished elsewhere; or NULL
+    const char *records_path; ///< the file they are from
 } study_file;
 
 /// Reads and checks a study file. Fails with PLUMB_EFORMAT, "path:line: ...".

@@ -23,6 +23,7 @@
 #include "base/parallel_for.h"
 #include "distributed/comm.h"
 #include "plumb/sweep.h"
+#include "sweep/earlier_records.h"
 #include "sweep/options.h"
 #include "sweep/results_file.h"
 #include "sweep/run_task.h"
@@ -38,6 +39,13 @@ plumb_status plumb_sweep_open(plumb_sweep **out, const char *study)
     if (st) free(sweep);
     else *out = sweep;
     return st;
+}
+
+plumb_status plumb_sweep_add_records(plumb_sweep *sweep, const char *path)
+{
+    REQUIRE_ARGUMENT(sweep);
+    REQUIRE_ARGUMENT(path);
+    return earlier_records_add(&sweep->study, path);
 }
 
 void plumb_sweep_close(plumb_sweep *sweep)

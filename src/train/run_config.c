@@ -15,7 +15,8 @@
 #include "dataset/video_load.h"
 #include "plumb/dataset.h"
 
-static const char *const decays[] = {"constant", "cosine", NULL}; // as adam_decay
+static const char *const storages[] = {"auto", "memory", "disk", NULL}; // as video_storage
+static const char *const decays[] = {"constant", "cosine", NULL};       // as adam_decay
 
 // clang-format off
 #define AT(member) offsetof(run_config_data, member)
@@ -32,6 +33,8 @@ const setting_spec run_config_data_specs[] = {
     {{"data_seed", OPTION_INT64, AT(data_seed), NULL, 0, 9e18, "seed of the world", NULL}, {"1"}, SETTING_FIXED},
     {{"image", OPTION_INT64, AT(image), NULL, 0, 1024,
       "height and width of a frame in pixels; 0: as the world draws it; a file has its own", NULL}, {"32"}, SETTING_FIXED},
+    {{"storage", OPTION_ENUM, AT(storage), storages, 0, 0,
+      "where training videos are: in memory, or in a temporary file of the run; auto: in memory if they take at most half of it; does not affect the result", NULL}, {"auto"}, SETTING_FREE},
     {.option = {0}},
 };
 #undef AT
@@ -352,9 +355,10 @@ plumb_status run_config_list_hashes(run_config_hashes *out, const run_config *co
 
 // Videos of a world are simulated; those of a file are read.
 plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,
-                                   int threads)
+                                   const char *folder, int threads)
 {
     plumb_status st;
+    const video_place place = {(video_storage)config->data.storage, folder};
     if (config->data.world[0]) {
         // Training videos are the first `trajectories` of the seed.
         video_request request = {.seed = (uint64_t)config->data.data_seed,
@@ -362,7 +366,8 @@ plumb_status run_config_load_video(video_set *out, arena *mem, const run_config 
                                  .steps = config->data.frames,
                                  .image = config->data.image,
                                  .masks = config->model->needs_masks,
-                                 .threads = threads};
+                                 .threads = threads,
+                                 .place = place};
         st = plumb_world_find(&request.world, config->data.world);
         if (!st && config->model->needs_masks && !video_has_masks(request.world))
             st = fail(PLUMB_EVALUE, "%s needs object masks, and %s has none; the rooms have them",
@@ -370,7 +375,7 @@ plumb_status run_config_load_video(video_set *out, arena *mem, const run_config 
         if (!st) st = video_load_world(out, mem, &request);
     } else {
         st = video_load_file(out, mem, config->data.data, config->data.trajectories,
-                             config->model->needs_masks);
+                             config->model->needs_masks, &place);
     }
     const int64_t clip = run_config_clip_length(config);
     if (!st && out->steps < clip)

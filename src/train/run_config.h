@@ -12,6 +12,7 @@ typedef struct run_config_data {
     int64_t frames;       ///< per video, of a world
     int64_t data_seed;    ///< of the world
     int64_t image;        ///< height and width of frames, of a world; 0: those of the world
+    int storage;          ///< a video_storage
 } run_config_data;
 
 typedef struct run_config {
@@ -83,9 +84,10 @@ typedef struct run_config_hashes {
 } run_config_hashes;
 plumb_status run_config_list_hashes(run_config_hashes *out, const run_config *config);
 
-/// Loads the training videos.
+/// Loads the training videos. Those on disk are in a temporary file in `folder`; call
+/// video_memory_clear() afterwards.
 plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,
-                                   int threads);
+                                   const char *folder, int threads);
 
 /// The shape of the training videos, with the steps of one clip; no frames.
 plumb_status run_config_video_shape(video_set *out, const run_config *config);

@@ -206,7 +206,8 @@ static plumb_status resume_existing(training_job *job)
 // Videos, model with its initial parameters, and the hashes that checkpoints carry.
 static plumb_status create_model(training_job *job)
 {
-    plumb_status st = run_config_load_video(&job->videos, &job->mem, job->config, job->opt.threads);
+    plumb_status st = run_config_load_video(&job->videos, &job->mem, job->config, job->run.path,
+                                            job->opt.threads);
     if (st) return st;
     job->videos.threads = job->opt.threads;
     if (!comm_rank())
@@ -360,6 +361,7 @@ static plumb_status finish_job(plumb_training *out, training_job *job, plumb_sta
     if (!st) st = comm_all_ok(write_config(job));
     if (!st) st = run_trainer(out, job);
     destroy_model(job);
+    video_memory_clear(&job->videos);
     if (job->opened) run_dir_close(&job->run);
     arena_clear(&job->mem);
     return st;

@@ -54,6 +54,21 @@ def test_the_network_gets_the_points_it_wants_and_is_measured_on_50_more(got):
     assert len(mlp["latents_used"]) == len(got["pr"]["latents_used"]), "the two methods see other latents"
 
 
+def test_the_record_names_the_frames_of_the_model_and_not_a_split(run, got):
+    """The preset tiny has a window of 3 and 6 targets from its last input frame on."""
+    f = got["forecast"]
+    assert (f["frames"], f["split"], f["inference"], f["target"]) == ("overlap-by-one", None, 3, 6)
+    kept = json.loads((run / "results.json").read_text())["evaluate"]["forecast"]
+    assert (kept["frames"], kept["split"], kept["inference"]) == ("overlap-by-one", None, 3)
+
+
+def test_the_network_can_be_given_fewer_trajectories_than_it_needs(run):
+    mlp = plumb.answer(run, *QUICK, "--network-trajectories", 80)["mlp"]
+    assert mlp["trajectories"] == 16 and mlp["train_trajectories"] == 64 and mlp["points_per_parameter"] < 1000
+    more = plumb.answer(run, *QUICK, "--network-trajectories", 10**6)["mlp"]
+    assert more["points_per_parameter"] >= 1000 and more["train_trajectories"] < 10**5
+
+
 def test_results_json_holds_the_same_numbers(run):
     here = plumb.answer(run, *QUICK)
     kept = json.loads((run / "results.json").read_text())["evaluate"]

@@ -22,7 +22,8 @@ def split_of(run):
 def test_a_preset_that_trains_both_ways_records_the_split_it_uses(tmp_path):
     rows = {row["name"]: row for row in plumb.answer("train", "hgn++", "--settings")["settings"]}
     assert rows["direction"]["cpu"] == "forward_backward" and rows["split"]["cpu"] == "include_inference"
-    assert rows["split"]["paper"] == "overlap_by_one"
+    assert rows["direction"]["paper"] == "forward_backward" and rows["split"]["paper"] == "include_inference"
+    assert rows["direction"]["tiny"] == "forward" and rows["split"]["tiny"] == "overlap_by_one"
     plumb.run("train", "hgn++", "--world", "mass-spring", "--set", "trajectories=2", "--steps", 0, "--out", tmp_path / "run")
     assert split_of(tmp_path / "run") == "include_inference"
 

@@ -168,6 +168,55 @@ def test_done_runs_are_skipped_and_other_settings_are_refused(whole, study):
     assert said["done"] == COUNT and len(lines(out)) == 2 * COUNT
 
 
+def test_a_study_goes_on_from_records_alone(whole, study, inside):
+    study(STUDY)
+    # Another test evaluates the runs once more, with other options; those lines come later.
+    records = (whole[0] / "results.jsonl").read_text().splitlines(keepends=True)[:COUNT]
+    half = [line for line in records if json.loads(line)["run"] != NAMES[0]]
+    # The last line is incomplete, as after a kill.
+    (inside / "earlier.jsonl").write_text("".join(half) + records[0][:100])
+    go = ("study.yaml", "--out", "new", "--done", "earlier.jsonl")
+    plan = plumb.answer(*go, "--plan")
+    assert plan["left"] == 1
+    assert sorted(run["state"] for run in plan["runs"]) == ["done"] * (COUNT - 1) + ["new"]
+    result = plumb.answer(*go)
+    assert (result["skipped"], result["done"], result["failed"]) == (COUNT - 1, 1, 0)
+    # Only the missing run was trained; the lines of the others are the same text.
+    assert sorted(p.name for p in Path("new").glob("hgn*")) == [NAMES[0]]
+    assert sorted(json.loads(line)["run"] for line in Path("new/results.jsonl").read_text().splitlines()) == NAMES
+    assert set(half) <= set(Path("new/results.jsonl").read_text().splitlines(keepends=True))
+    assert weights(Path("new"), NAMES[0]) == weights(whole[0], NAMES[0])
+    # The same command again has nothing to do and adds no line.
+    assert plumb.answer(*go)["skipped"] == COUNT
+    assert len(Path("new/results.jsonl").read_text().splitlines()) == COUNT
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda line: line["set"].update(steps="7"), "steps=7, but the study has 6"),
+    (lambda line: line["set"].update(pairs="7"), "settings, but the study gives it"),
+    (lambda line: line.update(preset="cpu"), "preset=cpu, but the study has tiny"),
+    (lambda line: line.update(options="0" * 32), "options=0000"),
+])
+def test_records_of_other_settings_are_rejected_with_their_line(change, words, whole, study, inside):
+    study(STUDY)
+    line = json.loads((whole[0] / "results.jsonl").read_text().splitlines()[0])
+    change(line)
+    (inside / "other.jsonl").write_text("\n" + json.dumps(line) + "\n")
+    plumb.refused("other.jsonl:2", "study.yaml", "--out", "new", "--done", "other.jsonl", "--plan")
+    plumb.refused(words, "study.yaml", "--out", "new", "--done", "other.jsonl")
+    plumb.refused("missing.jsonl", "study.yaml", "--out", "new", "--done", "missing.jsonl")
+    assert not Path("new").exists()
+
+
+def test_a_failed_record_is_tried_again(whole, study, inside):
+    study(STUDY)
+    line = json.loads((whole[0] / "results.jsonl").read_text().splitlines()[0])
+    del line["evaluate"]
+    line["failed"] = "NaN"
+    (inside / "failed.jsonl").write_text(json.dumps(line) + "\n")
+    assert plumb.answer("study.yaml", "--out", "new", "--done", "failed.jsonl", "--plan")["left"] == COUNT
+
+
 def test_a_failed_run_is_recorded_shown_and_tried_again_only_with_retry(study, inside):
     name = study(HEAD + """runs:
   - {model: hgn++, world: mass-spring, variants: {wild: {learning_rate: 1000, clip_norm: 0, steps: 30}}}

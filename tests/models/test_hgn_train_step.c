@@ -51,7 +51,7 @@ typedef struct trial {
     hgn_step *step;
     hgn_replica *replica;
     float *value, *gradient;
-    double l2[BATCH * TARGETS], kl[BATCH];
+    double l2[BATCH * TARGETS], kl[BATCH], state[BATCH];
     hgn_item item[BATCH];
     float noise[BATCH * 8];
     int64_t times[TARGETS];
@@ -88,7 +88,12 @@ static void begin_trial(trial *t, hgn_config c, int64_t group, bool nested)
 static void run_step(trial *t)
 {
     memset(t->gradient, 0, (size_t)t->p.size * sizeof(float));
-    hgn_replica_run(t->replica, t->item, 1e-3, t->gradient, t->l2, t->kl);
+    hgn_step_errors errors = {.kl_weight = 1e-3,
+                              .state_weight = t->c.state_weight,
+                              .l2 = t->l2,
+                              .kl = t->kl,
+                              .state = t->state};
+    hgn_replica_run(t->replica, t->item, t->gradient, &errors);
 }
 
 static void end_trial(trial *t)
@@ -187,7 +192,7 @@ static void check_slope(hgn_config c)
             a.value[i] = value[i] + (float)(side * h / sqrt(square)) * slope[i];
         run_step(&a);
         for (int i = 0; i < BATCH * TARGETS; i++) loss += a.weight[i % TARGETS] * a.l2[i];
-        for (int b = 0; b < BATCH; b++) loss += 1e-3 * a.kl[b];
+        for (int b = 0; b < BATCH; b++) loss += 1e-3 * a.kl[b] + a.c.state_weight * a.state[b];
         *(side < 0 ? &low : &high) = loss;
     }
     CHECK_NEAR((high - low) / (2 * h), sqrt(square), 0.02 * sqrt(square) + 1e-3);
@@ -211,6 +216,105 @@ TEST(the_gradient_is_the_slope_of_the_loss)
     c = config_of_variant(STANDARDISED | MAGNITUDES | COLOUR_GATE);
     c.kinetic = ENERGY_GRADED_MASSES;
     check_slope(c);
+}
+
+// What the paper tried on the way from HGN to HGN++, each alone and all together.
+static hgn_config config_of_choice(int which)
+{
+    hgn_config c = small_config();
+    const bool all = which == 5;
+    if (which == 0) c.decoder = HGN_DECODER_BROADCAST;
+    if (which == 1 || all) c.separate_encoders = true;
+    if (which == 2 || all) c.state_weight = 0.7;
+    if (which == 3 || all) {
+        c.decoder_kernel = 5;
+        c.encoder[0].kernel[0] = 4, c.encoder[1].kernel[1] = 1;
+    }
+    if (which == 4 || all) c.encoder_act = ACT_SOFTPLUS, c.decoder_act = ACT_TANH;
+    return c;
+}
+
+TEST(the_gradient_of_each_choice_of_the_paper_is_the_slope_of_the_loss)
+{
+    for (int which = 0; which <= 5; which++) check_slope(config_of_choice(which));
+    // With angles, backward in time, all of the state decoded, and without q and p apart.
+    hgn_config c = config_of_choice(5);
+    c.angular_positions = true;
+    check_slope(c);
+    c.angular_positions = false;
+    c.direction = HGN_FORWARD_BACKWARD;
+    c.split = HGN_INCLUDE;
+    c.targets = TARGETS - c.window;
+    check_slope(c);
+    c = config_of_dynamics(HGN_FIELD);
+    c.state_weight = 0.7;
+    c.decoder = HGN_DECODER_BROADCAST;
+    check_slope(c);
+    c = config_of_dynamics(HGN_LAGRANGIAN);
+    c.state_weight = 0.7;
+    c.separate_encoders = true;
+    check_slope(c);
+}
+
+// The KL of q does not depend on the encoder of p, and a posterior of p = prior leaves it alone.
+TEST(separate_encoders_share_no_parameter)
+{
+    trial a;
+    begin_trial(&a, config_of_choice(1), 8, false);
+    run_step(&a);
+    const double first = a.l2[0]; // decoded from the inferred q alone
+    for (int i = 0; i < a.p.count; i++)
+        if (!strncmp(a.p.at[i].name, "enc_p.", 6))
+            for (int64_t k = 0; k < shape_count(&a.p.at[i].shape); k++)
+                a.value[a.p.at[i].offset + k] += 0.05f;
+    run_step(&a);
+    CHECK(a.l2[0] == first);
+    CHECK(a.l2[TARGETS - 1] != 0.0);
+    // p moves q, so later frames do change.
+    trial b;
+    begin_trial(&b, config_of_choice(1), 8, false);
+    run_step(&b);
+    CHECK(a.l2[TARGETS - 1] != b.l2[TARGETS - 1]);
+    end_trial(&a), end_trial(&b);
+}
+
+// A clip that stands still and a model that does not move: the far state is the inferred one.
+TEST(the_state_error_is_zero_where_nothing_moves)
+{
+    trial a;
+    hgn_config c = config_of_choice(2);
+    c.dt = 1e-7;
+    begin_trial(&a, c, 8, false);
+    const int64_t frame = IMAGE * IMAGE * 3, length = hgn_frame_plan_make(&a.c).length;
+    for (int b = 0; b < BATCH; b++)
+        for (int64_t t = 1; t < length; t++)
+            memcpy(a.clips + (b * length + t) * frame, a.clips + b * length * frame, (size_t)frame);
+    memset(a.noise, 0, sizeof a.noise);
+    run_step(&a);
+    for (int b = 0; b < BATCH; b++) CHECK_NEAR(a.state[b], 0.0, 1e-9);
+    // Another last frame is another state there.
+    for (int b = 0; b < BATCH; b++)
+        for (int64_t i = 0; i < frame; i++) a.clips[((b + 1) * length - 1) * frame + i] ^= 0x80;
+    run_step(&a);
+    for (int b = 0; b < BATCH; b++) CHECK(a.state[b] > 1e-6);
+    end_trial(&a);
+}
+
+// The far end of every split is the frame that the far window infers.
+TEST(the_far_state_is_the_one_the_far_window_infers)
+{
+    hgn_config c = small_config();
+    for (int split = HGN_OVERLAP; split < HGN_SPLITS; split++) {
+        c.split = (hgn_split)split;
+        const hgn_frame_plan plan = hgn_frame_plan_make(&c);
+        CHECK_EQUAL(plan.first_target + hgn_frame_plan_end(&c), plan.length - 1);
+    }
+    c.direction = HGN_FORWARD_BACKWARD;
+    CHECK_EQUAL(hgn_frame_plan_end(&c), hgn_frame_plan_make(&c).length - 1 - c.window / 2);
+    c.direction = HGN_FORWARD;
+    c.targets = 0;
+    c.state_weight = 1.0;
+    CHECK_FAILS(hgn_config_check(&c), PLUMB_EVALUE, "needs frames after the window");
 }
 
 // A picture less the mean, and its negative, differ in the first half of what the encoder sees.

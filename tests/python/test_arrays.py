@@ -96,7 +96,7 @@ STATE = np.random.default_rng(1).normal(size=(10, 12, 2))
 CALLS = {
     "symetric latent": lambda x: plumb.symetric(x, STATE), "symetric truth": lambda x: plumb.symetric(STATE, x),
     "kappa latent": lambda x: plumb.kappa(x, STATE), "kappa truth": lambda x: plumb.kappa(STATE, x),
-    "forecast truth": lambda x: plumb.forecast(x, STATE), "forecast prediction": lambda x: plumb.forecast(STATE, x),
+    "forecast truth": lambda x: plumb.forecast(truth=x, prediction=STATE), "forecast prediction": lambda x: plumb.forecast(truth=STATE, prediction=x),
     "report": lambda x: plumb.report("/tmp/never.html", {"latent": x}),
 }
 NONSENSE = {

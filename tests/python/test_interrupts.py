@@ -28,7 +28,7 @@ def load():
 works = {
     "symetric": lambda: plumb.symetric(wide, state),
     "kappa": lambda: plumb.kappa(wide, state, symplectic=True),
-    "forecast": lambda: [plumb.forecast(frames, frames) for _ in range(20)],
+    "forecast": lambda: [plumb.forecast(truth=frames, prediction=frames) for _ in range(20)],
     "surprise": lambda: plumb.surprise(rng.random((2000, 4)), feature=rng.random((2000, 4, 32)), observation=rng.random((4000, 32))),
     "loader": load,
     "rollout": lambda: run.rollout(10, 1000),

@@ -137,7 +137,7 @@ def test_r2_of_a_line_is_that_of_scikit_learns_lasso():
 # ---- forecast ----
 
 def test_forecast_is_numpys():
-    result = plumb.forecast(FRAMES, PREDICTION, split=20, extrapolate=30, threshold=0.01)
+    result = plumb.forecast(truth=FRAMES, prediction=PREDICTION, split=20, extrapolate=30, threshold=0.01)
     error = ((FRAMES - PREDICTION)**2).sum((2, 3, 4)) / (FRAMES**2).sum((2, 3, 4))
     assert np.allclose(result.errors, error, rtol=1e-12)
     assert np.isclose(result.rec_mse, error[:, :20].mean() / 192) and np.isclose(result.ext_mse, error[:, 20:50].mean() / 192)
@@ -145,8 +145,8 @@ def test_forecast_is_numpys():
 
 
 def test_errors_backward_are_there_with_a_backward_prediction():
-    assert "errors_backward" not in dir(plumb.forecast(FRAMES, PREDICTION))
-    assert "errors_backward" in dir(plumb.forecast(FRAMES, PREDICTION, PREDICTION))
+    assert "errors_backward" not in dir(plumb.forecast(truth=FRAMES, prediction=PREDICTION))
+    assert "errors_backward" in dir(plumb.forecast(truth=FRAMES, prediction=PREDICTION, backward=PREDICTION))
 
 
 # ---- surprise ----
@@ -182,7 +182,7 @@ def test_the_example_of_the_paper_is_there():
 
 # ---- results ----
 
-@pytest.mark.parametrize("make", [lambda: plumb.symetric(GOOD, TRUTH), lambda: plumb.forecast(FRAMES, PREDICTION),
+@pytest.mark.parametrize("make", [lambda: plumb.symetric(GOOD, TRUTH), lambda: plumb.forecast(truth=FRAMES, prediction=PREDICTION),
                                   lambda: plumb.surprise(SURPRISE, scorer="plain")], ids=["phase-space", "film", "concepts"])
 def test_a_result_shows_one_figure_in_a_notebook(make):
     text = make()._repr_html_()
@@ -204,7 +204,7 @@ def test_a_result_can_be_pickled_and_its_dictionary_is_a_copy(good):
 
 def test_report_writes_pages_and_figures(good, tmp_path):
     page, figure = str(tmp_path / "r.html"), str(tmp_path / "f.png")
-    assert plumb.report(page, good, plumb.forecast(FRAMES, PREDICTION), name="a <model>") == page
+    assert plumb.report(page, good, plumb.forecast(truth=FRAMES, prediction=PREDICTION), name="a <model>") == page
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "a &lt;model&gt;" in text and "phase-space" in text and "id=rollout" in text
     plumb.report(figure, good, figure="phase-space")
@@ -270,18 +270,18 @@ def test_score_files_of_other_benchmarks(tmp_path):
 
 def test_a_forecast_of_states_is_the_programs(program):
     late = np.stack([radius * np.cos(0.9 * t + phase), -radius * np.sin(0.9 * t + phase)], -1)
-    result = plumb.forecast(TRUTH, late, deviations=0.3)
+    result = plumb.forecast(truth=TRUTH, prediction=late, deviations=0.3)
     assert near(result.to_dict(), program("forecast", "--deviations", "0.3", truth=TRUTH, prediction=late))
     assert result.errors.shape == (40, 60) and "steps" in repr(result)
-    drift = plumb.forecast(TRUTH, late, energy=ENERGY, prediction_energy=2 * ENERGY).energy_drift
+    drift = plumb.forecast(truth=TRUTH, prediction=late, energy=ENERGY, prediction_energy=2 * ENERGY).energy_drift
     assert drift is not None
     for wrong in ({"backward": late}, {"states": late}):
         with pytest.raises(TypeError):
-            plumb.forecast(TRUTH, late, **wrong)
+            plumb.forecast(truth=TRUTH, prediction=late, **wrong)
     with pytest.raises(ValueError):
-        plumb.forecast(TRUTH, late, kind="pictures")
+        plumb.forecast(truth=TRUTH, prediction=late, kind="pictures")
     with pytest.raises(TypeError):
-        plumb.forecast(FRAMES, PREDICTION, energy=ENERGY)
+        plumb.forecast(truth=FRAMES, prediction=PREDICTION, energy=ENERGY)
 
 
 # ---- probe ----

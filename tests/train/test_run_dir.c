@@ -82,7 +82,7 @@ static plumb_status load_weights(checkpoint_origin *origin, trainable_model *t, 
     plumb_status st = run_dir_read_config(&text, &size, mem, out);
     if (!st) st = run_config_parse(r, mem, text, size, "config.json");
     if (!st) st = run_config_list_hashes(&hashes, r);
-    if (!st) st = run_config_load_video(video, mem, r, 1);
+    if (!st) st = run_config_load_video(video, mem, r, NULL, 1);
     if (!st) st = r->model->create(t, mem, r->model_settings, &r->training, video);
     return st ? st : checkpoint_load_weights(t, origin, out, &hashes);
 }

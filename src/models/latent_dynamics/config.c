@@ -167,6 +167,9 @@ plumb_status hgn_config_check(const hgn_config *config)
         return fail(PLUMB_EVALUE,
                     "%d encoder blocks and %d decoder blocks; maps need equal numbers",
                     config->encoder_blocks, config->decoder_blocks);
+    if (config->state_weight > 0.0 && hgn_frame_plan_make(config).length <= config->window)
+        return fail(PLUMB_EVALUE, "state_weight=%g needs frames after the window; targets=%lld",
+                    config->state_weight, (long long)config->targets);
     return check_dynamics(config);
 }
 
@@ -204,4 +207,12 @@ hgn_frame_plan hgn_frame_plan_make(const hgn_config *config)
         plan.forward = T;
     }
     return plan;
+}
+
+// The far window has the last frames of the clip, or its first ones if the rollout runs backward.
+// An odd window is symmetric, so both are the same number of steps away.
+int64_t hgn_frame_plan_end(const hgn_config *config)
+{
+    const hgn_frame_plan plan = hgn_frame_plan_make(config);
+    return plan.length - config->window + plan.inferred - plan.first_target;
 }

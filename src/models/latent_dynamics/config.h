@@ -19,8 +19,11 @@ typedef enum hgn_direction {
 typedef enum hgn_state_layout { HGN_STATE_VECTOR, HGN_STATE_MAP } hgn_state_layout;
 /// What the decoder takes of a state: q alone, or q and p.
 typedef enum hgn_decoder_input { HGN_DECODE_POSITIONS, HGN_DECODE_STATE } hgn_decoder_input;
-/// Convolutions, or one network for all pixels that takes pixel coordinates and the state.
-typedef enum hgn_decoder_kind { HGN_DECODER_CONVOLUTIONS, HGN_DECODER_PIXELS } hgn_decoder_kind;
+typedef enum hgn_decoder_kind {
+    HGN_DECODER_CONVOLUTIONS, ///< upsampling convolutions from a small map
+    HGN_DECODER_PIXELS,       ///< one network for all pixels, of pixel coordinates and the state
+    HGN_DECODER_BROADCAST,    ///< convolutions of the state, repeated at every pixel [Watters19]
+} hgn_decoder_kind;
 typedef enum hgn_objective { HGN_ELBO, HGN_GECO, HGN_MSE, HGN_OBJECTIVES } hgn_objective;
 
 /// What advances the state.
@@ -60,7 +63,8 @@ typedef struct hgn_config {
     int encoder_blocks;
     hgn_block encoder[HGN_MAX_BLOCKS]; ///< the last layer of the last block has 2 latent channels
     activation encoder_act;
-    int transform_layers; ///< between the posterior sample and the first state; 0: none
+    bool separate_encoders; ///< one network for the posterior of q, another for that of p
+    int transform_layers;   ///< between the posterior sample and the first state; 0: none
     int64_t transform_width[HGN_MAX_TRANSFORM];
 
     hgn_dynamics dynamics;
@@ -81,10 +85,14 @@ typedef struct hgn_config {
     int64_t decoder_width[HGN_MAX_BLOCKS][HGN_MAX_DEPTH];
     int64_t decoder_input_channels; ///< channels of the map that q is projected to
     activation decoder_act;
+    int64_t decoder_kernel; ///< of all its convolutions; 0: 3
     bool scale_output; ///< fixed parameters "frames.low" and "frames.range" scale decoded pixels
 
     hgn_objective objective;
-    double beta;           ///< weight of the KL divergence in the ELBO
+    double beta; ///< weight of the KL divergence in the ELBO
+    /// Weight of the squared difference between the state that is rolled out to the far end of the
+    /// clip and the one inferred there; 0: none.
+    double state_weight;
     double geco_tolerance; ///< squared error per pixel that GECO asks for
     double geco_alpha;     ///< weight of the past in GECO's moving average, 0 to 1
 } hgn_config;
@@ -104,6 +112,8 @@ typedef struct hgn_frame_plan {
     int64_t first_target, targets; ///< frames that are compared
 } hgn_frame_plan;
 hgn_frame_plan hgn_frame_plan_make(const hgn_config *config);
+/// Index in the rollout of the state that the window at the far end of the clip infers.
+int64_t hgn_frame_plan_end(const hgn_config *config);
 
 /// Shape of q for `items` states: (items, n), or (items, height, width, n) for maps.
 tensor_shape hgn_state_shape(const hgn_config *config, int64_t items);

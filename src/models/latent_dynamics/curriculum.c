@@ -175,12 +175,14 @@ void hgn_curriculum_after_step(hgn_curriculum *curriculum, int64_t step, double 
 }
 
 // beta grows geometrically to its final value between 30 % and 80 % of training.
-double hgn_curriculum_kl_weight(const hgn_curriculum *curriculum, double done)
+double hgn_curriculum_kl_weight(const hgn_curriculum *curriculum, int64_t step, double done)
 {
     const double from = 0.3, to = 0.8, final = curriculum->settings->beta_final,
-                 beta = curriculum->config->beta;
+                 delay = (double)curriculum->settings->beta_delay;
     if (curriculum->config->objective == HGN_GECO) return 1.0;
     if (curriculum->config->objective != HGN_ELBO) return 0.0;
+    double beta = curriculum->config->beta;
+    if ((double)step < delay) return beta * (double)step / delay;
     if (final <= 0.0 || beta <= 0.0) return beta;
     const double part = (done - from) / (to - from);
     return beta * pow(final / beta, fmin(fmax(part, 0.0), 1.0));

@@ -51,7 +51,7 @@ void hgn_curriculum_start(hgn_curriculum *curriculum);
 /// part of training that is over, 0 to 1.
 void hgn_curriculum_after_step(hgn_curriculum *curriculum, int64_t step, double done, double l2,
                                const double *pair_error);
-/// Weight of the KL divergence when the part `done` of training is over.
-double hgn_curriculum_kl_weight(const hgn_curriculum *curriculum, double done);
+/// Weight of the KL divergence in `step`, when the part `done` of training is over.
+double hgn_curriculum_kl_weight(const hgn_curriculum *curriculum, int64_t step, double done);
 
 #endif

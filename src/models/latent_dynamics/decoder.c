@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Decoder of the HGN family. Either upsampling convolutions from a small map [Higgins21], or one
-// dense network that is applied to every pixel and takes its coordinates.
+// Decoder of the HGN family. Upsampling convolutions from a small map [Higgins21]; or one dense
+// network that is applied to every pixel and takes its coordinates; or convolutions of full size
+// over the state and the coordinates, the same state at every pixel [Watters19].
 #include "models/latent_dynamics/decoder.h"
 
 #include <math.h>
@@ -65,6 +66,47 @@ static graph_node *decode_pixels(network_builder *net, const hgn_config *config,
     return op_reshape(g, x, 4, (int64_t[]){items, config->height, config->width, config->channels});
 }
 
+static int64_t kernel_size(const hgn_config *config)
+{
+    return config->decoder_kernel ? config->decoder_kernel : 3;
+}
+
+// The state at every pixel with the pixel's coordinates, then convolutions that keep the size: two
+// more than a block of the other decoder has, and one for the colours.
+static graph_node *decode_broadcast(network_builder *net, const hgn_config *config, graph_node *q)
+{
+    graph *g = net->g;
+    const int64_t items = q->shape.size[0], height = config->height, width = config->width;
+    graph_node *x = op_broadcast(g, q, 1, 2, (int64_t[]){height, width});
+    graph_node *place = op_broadcast(
+        g, op_reshape(g, pixel_coordinates(g, height, width), 3, (int64_t[]){height, width, 2}), 0,
+        1, &items);
+    x = op_concat(g, (graph_node *[]){place, x}, 2, 3);
+    for (int i = 0; i < config->decoder_depth[0] + 2; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "dec.broadcast%d", i);
+        x = network_conv(net, name, x, config->decoder_width[0][0], kernel_size(config), 1,
+                         OP_SAME);
+        x = network_activate(net, x, config->decoder_act);
+    }
+    x = network_conv(net, "dec.colour", x, config->channels, 1, 1, OP_SAME);
+    return output_frames(net, config, x);
+}
+
+// Every value becomes a square of 2 x 2, then a convolution. 3x3 has an operation of its own.
+static graph_node *upsample(network_builder *net, const hgn_config *config, const char *name,
+                            graph_node *x, int64_t channels)
+{
+    if (kernel_size(config) == 3) return network_upconv(net, name, x, channels);
+    graph *g = net->g;
+    const int64_t two = 2, *s = x->shape.size, B = s[0], H = s[1], W = s[2], C = s[3];
+    x = op_broadcast(g, x, 3, 1, &two);
+    x = op_reshape(g, x, 4, (int64_t[]){B, H, 2 * W, C});
+    x = op_broadcast(g, x, 2, 1, &two);
+    x = op_reshape(g, x, 4, (int64_t[]){B, 2 * H, 2 * W, C});
+    return network_conv(net, name, x, channels, kernel_size(config), 1, OP_SAME);
+}
+
 static graph_node *decode_convolutions(network_builder *net, const hgn_config *config,
                                        graph_node *q)
 {
@@ -90,8 +132,8 @@ static graph_node *decode_convolutions(network_builder *net, const hgn_config *c
             bool end = last && i == config->decoder_depth[b];
             int64_t channels = end ? config->channels : config->decoder_width[b][i];
             snprintf(name, sizeof name, "dec.block%d.conv%d", b, i);
-            x = i ? network_conv(net, name, x, channels, 3, 1, OP_SAME)
-                  : network_upconv(net, name, x, channels);
+            x = i ? network_conv(net, name, x, channels, kernel_size(config), 1, OP_SAME)
+                  : upsample(net, config, name, x, channels);
             x = end ? output_frames(net, config, x) : network_activate(net, x, config->decoder_act);
         }
     }
@@ -105,8 +147,9 @@ static plumb_status build_graph(hgn_decoder_graph *d, const hgn_config *config, 
     graph *g = net->g;
     tensor_shape input = hgn_decoder_input_shape(config, count);
     d->q = op_input(g, "q", 0, input.rank, input.size);
-    graph_node *frames = config->decoder == HGN_DECODER_PIXELS
-                             ? decode_pixels(net, config, d->q)
+    graph_node *frames = config->decoder == HGN_DECODER_PIXELS ? decode_pixels(net, config, d->q)
+                         : config->decoder == HGN_DECODER_BROADCAST
+                             ? decode_broadcast(net, config, d->q)
                              : decode_convolutions(net, config, d->q);
     d->outputs = ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_DECODE_OUTPUTS + net->leaf_count));
     if (!d->outputs) return PLUMB_EMEMORY;

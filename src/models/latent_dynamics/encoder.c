@@ -61,28 +61,37 @@ static graph_node *add_magnitudes(network_builder *net, const hgn_config *config
 // What colours add to the first layer. Weights start at zero, so nothing changes when the gate
 // opens.
 static graph_node *colour_layer(network_builder *net, graph_node *coloured, const hgn_block *block,
-                                int64_t out)
+                                const char *part, int64_t out)
 {
     const int64_t size[] = {block->kernel[0], block->kernel[0], coloured->shape.size[3], out};
-    graph_node *w = network_param(net, "enc.colours.w", 4, size, PARAM_INIT_VALUE, 0.0);
+    char name[64];
+    snprintf(name, sizeof name, "%s.colours.w", part);
+    graph_node *w = network_param(net, name, 4, size, PARAM_INIT_VALUE, 0.0);
     return op_conv(net->g, coloured, w, 2, block->padding[0]);
 }
 
-static graph_node *encoder_layers(network_builder *net, const hgn_config *config, graph_node *x,
-                                  graph_node *coloured, int64_t out)
+// What an encoder takes: frames, and their colours apart if there is a gate.
+typedef struct encoder_input {
+    graph_node *frames, *coloured;
+} encoder_input;
+
+// `part` is the first word of the names of its parameters.
+static graph_node *encoder_layers(network_builder *net, const hgn_config *config,
+                                  const encoder_input *in, const char *part, int64_t out)
 {
+    graph_node *x = in->frames, *coloured = in->coloured;
+    char name[64];
     // Angles need two values per position; the dense layer makes them of 2 latent channels.
     const int64_t channels = config->angular_positions ? 2 * config->latent : out;
     for (int b = 0; b < config->encoder_blocks; b++) {
         const hgn_block *block = &config->encoder[b];
         for (int i = 0; i < block->layers; i++) {
-            char name[64];
             bool last = b == config->encoder_blocks - 1 && i == block->layers - 1;
-            snprintf(name, sizeof name, "enc.block%d.conv%d", b, i);
+            snprintf(name, sizeof name, "%s.block%d.conv%d", part, b, i);
             x = network_conv(net, name, x, last ? channels : block->width[i], block->kernel[i],
                              i ? 1 : 2, block->padding[i]);
             if (coloured)
-                x = op_add(net->g, x, colour_layer(net, coloured, block, x->shape.size[3]));
+                x = op_add(net->g, x, colour_layer(net, coloured, block, part, x->shape.size[3]));
             coloured = NULL;
             if (!last) x = network_activate(net, x, config->encoder_act);
         }
@@ -90,7 +99,8 @@ static graph_node *encoder_layers(network_builder *net, const hgn_config *config
     if (config->state_layout == HGN_STATE_MAP) return x;
     int64_t flat = x->shape.size[1] * x->shape.size[2] * x->shape.size[3];
     x = op_reshape(net->g, x, 2, (int64_t[]){x->shape.size[0], flat});
-    return network_dense(net, "enc.proj", x, out);
+    snprintf(name, sizeof name, "%s.proj", part);
+    return network_dense(net, name, x, out);
 }
 
 // Moving pairs are encoded without colours, constant ones with them: a mix per pair, by how much
@@ -104,17 +114,43 @@ static graph_node *mix_by_motion(graph *g, graph_node *without, graph_node *with
     return op_add(g, with, op_multiply(g, share, op_subtract(g, without, with)));
 }
 
-graph_node *hgn_encoder(network_builder *net, const hgn_config *config, graph_node *x, int64_t out)
+// One encoder, or with masses that differ a mix of one with and one without colours.
+static graph_node *encode(network_builder *net, const hgn_config *config, const encoder_input *in,
+                          const char *part, int64_t out)
 {
-    graph_node *coloured = NULL;
-    if (config->standardise_frames) x = standardise_frames(net, x);
-    if (config->add_magnitudes) x = add_magnitudes(net, config, x, &coloured);
-    graph_node *y = encoder_layers(net, config, x, coloured, out);
+    graph_node *y = encoder_layers(net, config, in, part, out);
     const bool moves_by_pair = config->kinetic == ENERGY_GRADED_MASSES &&
                                config->state_layout == HGN_STATE_VECTOR &&
                                !config->angular_positions;
-    if (!coloured || !moves_by_pair) return y;
-    return mix_by_motion(net->g, encoder_layers(net, config, x, NULL, out), y, config->latent / 2);
+    if (!in->coloured || !moves_by_pair) return y;
+    const encoder_input plain = {.frames = in->frames};
+    return mix_by_motion(net->g, encoder_layers(net, config, &plain, part, out), y,
+                         config->latent / 2);
+}
+
+// Means of q and p, log deviations of q and p, and what angles need beyond that. The encoder of q
+// gives all of the latter.
+static graph_node *encode_separately(network_builder *net, const hgn_config *config,
+                                     const encoder_input *in, int64_t out)
+{
+    graph *g = net->g;
+    const int64_t L = config->latent, n = L / 2;
+    graph_node *q = encode(net, config, in, "enc", out - L);
+    graph_node *p = encode(net, config, in, "enc_p", L);
+    const int last = q->shape.rank - 1;
+    graph_node *part[] = {op_slice(g, q, last, 0, n), op_slice(g, p, last, 0, n),
+                          op_slice(g, q, last, n, n), op_slice(g, p, last, n, n), NULL};
+    if (out > 2 * L) part[4] = op_slice(g, q, last, L, out - 2 * L);
+    return op_concat(g, part, part[4] ? 5 : 4, last);
+}
+
+graph_node *hgn_encoder(network_builder *net, const hgn_config *config, graph_node *x, int64_t out)
+{
+    encoder_input in = {.frames = x};
+    if (config->standardise_frames) in.frames = standardise_frames(net, in.frames);
+    if (config->add_magnitudes) in.frames = add_magnitudes(net, config, in.frames, &in.coloured);
+    return config->separate_encoders ? encode_separately(net, config, &in, out)
+                                     : encode(net, config, &in, "enc", out);
 }
 
 graph_node *hgn_latent_transform(network_builder *net, const hgn_config *config, graph_node *z)

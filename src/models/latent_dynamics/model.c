@@ -17,7 +17,8 @@
 #include "models/model_build.h"
 #include "models/registry_entries.h"
 
-// Loss terms; then the sum of errors and the number of items of each pair count.
+// Loss terms; then the sum of errors and the number of items of each pair count; then the error of
+// the state at the far end of the clip, if it has a weight.
 enum { TERM_LOSS, TERM_L2, TERM_KL, TERM_PAIRS };
 
 // Random streams of a step, apart from those of initial parameters and clips.
@@ -30,7 +31,7 @@ typedef struct replica_data {
     float *noise;        // (shard, state_size)
     int64_t *times;      // (shard, decoded)
     double *weight, *l2; // (shard, decoded)
-    double *kl;          // (shard)
+    double *kl, *state;  // (shard)
 } replica_data;
 
 typedef struct hgn_model {
@@ -142,6 +143,11 @@ static double geco_lambda(const hgn_model *model, double *slope)
     return fmax(v, 0.0) + log1p(exp(-fabs(v)));
 }
 
+static int term_count(const hgn_model *model)
+{
+    return TERM_PAIRS + 2 * model->curriculum.pair_counts + (model->config.state_weight > 0.0);
+}
+
 // Terms of this shard: mean squared error per pixel and KL, and the errors by pair count.
 static void sum_terms(const hgn_model *model, const replica_data *r, int64_t k, double *terms)
 {
@@ -162,6 +168,8 @@ static void sum_terms(const hgn_model *model, const replica_data *r, int64_t k, 
     }
     terms[TERM_L2] = l2;
     terms[TERM_KL] = kl;
+    if (model->config.state_weight > 0.0)
+        for (int64_t b = 0; b < model->shard; b++) terms[term_count(model) - 1] += r->state[b] / B;
 }
 
 // The gradient of l2 + beta KL / D, or of lambda C + KL / D with GECO [Higgins21, code].
@@ -175,20 +183,26 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
     const int64_t k = decoded_count(model, stage);
     const double B = (double)model->training.batch, share = (double)model->shard / B;
     double slope = 0.0, lambda = model->lambda >= 0 ? geco_lambda(model, &slope) : 1.0;
-    double beta =
-        hgn_curriculum_kl_weight(&model->curriculum, (double)step / (double)model->training.steps);
+    const double beta = hgn_curriculum_kl_weight(&model->curriculum, step,
+                                                 (double)step / (double)model->training.steps);
 
     memset(gradient, 0, (size_t)model->params.size * sizeof *gradient);
-    memset(terms, 0, (size_t)(TERM_PAIRS + 2 * model->curriculum.pair_counts) * sizeof *terms);
+    memset(terms, 0, (size_t)term_count(model) * sizeof *terms);
     for (int64_t b = 0; b < model->shard; b++)
         draw_item(model, r, b, step, replica * model->shard + b, lambda / (B * frame_size(model)));
-    hgn_replica_run(r->stages[stage], r->items, beta / (B * target_size(model)), gradient, r->l2,
-                    r->kl);
+    hgn_step_errors errors = {.kl_weight = beta / (B * target_size(model)),
+                              .state_weight = model->config.state_weight / B,
+                              .l2 = r->l2,
+                              .kl = r->kl,
+                              .state = r->state};
+    hgn_replica_run(r->stages[stage], r->items, gradient, &errors);
     // Errors and divergences of the shard; they are already shares of the batch.
     sum_terms(model, r, k, terms);
 
     // The loss of this shard, as a share of that of the batch.
     double kl = beta * terms[TERM_KL] / target_size(model);
+    if (model->config.state_weight > 0.0)
+        kl += model->config.state_weight * terms[term_count(model) - 1];
     if (model->lambda < 0) { // negative log likelihood of a Gaussian of variance 1/2
         terms[TERM_LOSS] = terms[TERM_L2] + share * 0.5 * log(3.14159265358979323846) + kl;
         return PLUMB_OK;
@@ -296,22 +310,25 @@ static plumb_status alloc_replicas(hgn_model *model, arena *mem)
         r->weight = ARENA_ALLOC(mem, double, (shard * most));
         r->l2 = ARENA_ALLOC(mem, double, (shard * most));
         r->kl = ARENA_ALLOC(mem, double, shard);
-        if (!r->items || !r->noise || !r->times || !r->weight || !r->l2 || !r->kl)
+        r->state = ARENA_ALLOC(mem, double, shard);
+        if (!r->items || !r->noise || !r->times || !r->weight || !r->l2 || !r->kl || !r->state)
             return PLUMB_EMEMORY;
     }
     return PLUMB_OK;
 }
 
 // Names of loss terms and states; those of pair counts carry the count.
-static plumb_status name_terms(trainable_model *out, const hgn_curriculum *curriculum, arena *mem)
+static plumb_status name_terms(trainable_model *out, const hgn_model *model, arena *mem)
 {
+    const hgn_curriculum *curriculum = &model->curriculum;
     static const char *const states[] = {"stage", "error", "begun", "average", "pairs"};
     out->state_count = HGN_STATE_PAIR_ERRORS + curriculum->pair_counts;
-    out->term_count = TERM_PAIRS + 2 * curriculum->pair_counts;
+    out->term_count = term_count(model);
     const char **term = ARENA_ALLOC(mem, const char *, out->term_count);
     const char **state = ARENA_ALLOC(mem, const char *, out->state_count);
     if (!term || !state) return PLUMB_EMEMORY;
     term[TERM_LOSS] = "loss", term[TERM_L2] = "l2", term[TERM_KL] = "kl";
+    if (model->config.state_weight > 0.0) term[out->term_count - 1] = "state";
     memcpy(state, states, sizeof states);
     for (int i = 0; i < curriculum->pair_counts; i++) {
         const char *formats[] = {"error_pairs_%lld", "count_pairs_%lld", "mean_pairs_%lld"};
@@ -369,7 +386,7 @@ static plumb_status init_model(hgn_model *model, arena *mem, trainable_model *ou
     st = create_programs(model);
     if (!st) st = add_lambda(model);
     if (!st) st = alloc_replicas(model, mem);
-    if (!st) st = name_terms(out, curriculum, mem);
+    if (!st) st = name_terms(out, model, mem);
     if (!st) st = model_build_parameters(out, mem, &model->params, (uint64_t)model->training.seed);
     if (st) return st;
     out->state = ARENA_ALLOC(mem, double, out->state_count);
@@ -466,7 +483,8 @@ const registry_entry hgn_plus_plus_entry = {
     .renamed_settings = renames_latent_dynamics,
     .implications = hgn_setting_implications,
     .settings_size = sizeof(hgn_settings),
-    .preset_changes = {[SETTINGS_CPU] = hgn_plus_plus_cpu,
+    .preset_changes = {[SETTINGS_PAPER] = hgn_plus_plus_paper,
+                       [SETTINGS_CPU] = hgn_plus_plus_cpu,
                        [SETTINGS_CPU_ANGLES] = hgn_plus_plus_angles,
                        [SETTINGS_CPU_STATE] = hgn_plus_plus_state,
                        [SETTINGS_CPU_CONSTANTS] = hgn_plus_plus_constants},

@@ -164,14 +164,14 @@ typedef struct posterior {
     graph_node *radius; // of angles, or NULL
 } posterior;
 
-static posterior infer_posterior(hgn_rollout_graph *r, const hgn_config *config,
+static posterior infer_posterior(hgn_rollout_graph *r, const hgn_config *config, graph_node *frames,
                                  const tensor_shape *half, int last_axis)
 {
     network_builder *net = &r->net;
     graph *g = net->g;
     int64_t L = config->latent;
     graph_node *code =
-        hgn_encoder(net, config, r->frames, 2 * L + (config->angular_positions ? L / 2 : 0));
+        hgn_encoder(net, config, frames, 2 * L + (config->angular_positions ? L / 2 : 0));
     // The encoder gives mean and log deviation of all latents, and for angles also cosines.
     posterior out = {.loc = op_slice(g, code, last_axis, 0, L)};
     graph_node *log_scale = op_slice(g, code, last_axis, L, L);
@@ -203,6 +203,32 @@ static graph_node *draw_sample(graph *g, const posterior *post, graph_node *nois
     return mask ? op_multiply(g, z, mask) : z;
 }
 
+// What two states are compared by: angles by their cosines and sines.
+static graph_node *comparable(graph *g, const hgn_config *config, phase_state z)
+{
+    graph_node *part[] = {config->angular_positions ? energy_embed_angles(g, z.q, NULL) : z.q, z.p};
+    return op_concat(g, part, 2, z.q->shape.rank - 1);
+}
+
+// Mean squared difference between the state that was rolled out to the far end of the clip and the
+// posterior mean there. Both sides are trained.
+static graph_node *state_error(hgn_rollout_graph *r, const hgn_config *config, phase_state rolled,
+                               const tensor_shape *half, graph_node *mask)
+{
+    graph *g = r->net.g;
+    const int64_t n = config->latent / 2;
+    const int last = half->rank - 1;
+    const posterior post = infer_posterior(r, config, r->far_frames, half, last);
+    graph_node *z = mask ? op_multiply(g, post.loc, mask) : post.loc;
+    z = hgn_latent_transform(&r->net, config, z);
+    const phase_state inferred = {op_slice(g, z, last, 0, n), op_slice(g, z, last, n, n)};
+    graph_node *difference =
+        op_subtract(g, comparable(g, config, rolled), comparable(g, config, inferred));
+    tensor_shape one = hgn_state_shape(config, 1);
+    return op_scale(g, op_sum_per_item(g, op_square(g, difference)),
+                    0.5 / (double)shape_count(&one));
+}
+
 static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config,
                                   const hgn_rollout_spec *spec)
 {
@@ -216,12 +242,14 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
     r->frames = op_input(
         g, "frames", 0, 4,
         (int64_t[]){batch, config->height, config->width, config->window * config->channels});
+    if (spec->train && config->state_weight > 0.0)
+        r->far_frames = op_input(g, "far_frames", 0, 4, r->frames->shape.size);
     r->noise = input_like(g, "noise", 0, &state);
     if (config->direction == HGN_FORWARD_BACKWARD) r->sign = op_input(g, "sign", 0, 1, &batch);
     if (spec->masked) r->pair_mask = op_input(g, "pair_mask", 0, 2, (int64_t[]){batch, L / 2});
 
     // The posterior, a sample of it, and the first state.
-    const posterior post = infer_posterior(r, config, &half, last);
+    const posterior post = infer_posterior(r, config, r->frames, &half, last);
     graph_node *used = post.used;
     graph_node *mask = used ? op_concat(g, (graph_node *[]){used, used}, 2, 1) : NULL;
     graph_node *z0 = hgn_latent_transform(net, config, draw_sample(g, &post, r->noise, mask));
@@ -245,6 +273,10 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
     graph_node *p = hgn_stack_times(g, path.p, path.count);
     if (radius) radius = op_broadcast(g, radius, 0, 1, &path.count);
     graph_node *decoded = decoder_input(g, config, q, p, radius);
+    graph_node *error = op_constant(g, 0.0, &(tensor_shape){1, {batch}});
+    const int64_t end = hgn_frame_plan_end(config);
+    if (r->far_frames)
+        error = state_error(r, config, (phase_state){path.q[end], path.p[end]}, &half, mask);
     graph_node *outputs[HGN_ROLLOUT_OUTPUTS] = {[HGN_Q] = q,
                                                 [HGN_P] = p,
                                                 [HGN_KL] = kl,
@@ -253,7 +285,8 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
                                                 [HGN_LOG_SCALE] = post.log_scale,
                                                 [HGN_ENERGY] =
                                                     state_energies(config, net, q, p, radius),
-                                                [HGN_DECODER_INPUT] = decoded};
+                                                [HGN_DECODER_INPUT] = decoded,
+                                                [HGN_STATE_ERROR] = error};
     r->outputs =
         ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_ROLLOUT_OUTPUTS + net->leaf_count));
     if (!r->outputs) return PLUMB_EMEMORY;
@@ -264,9 +297,14 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
     // Stage 1: gradients from those of the decoder's input and the weight of the KL divergence.
     r->dq = input_like(g, "dq", 1, &decoded->shape);
     r->kl_weight = op_input(g, "kl_weight", 1, 0, NULL);
-    graph_node *seeds[] = {r->dq, op_broadcast_like(g, r->kl_weight, kl)};
-    r->output_count += network_gradients(net, r->outputs + HGN_ROLLOUT_OUTPUTS,
-                                         (graph_node *[]){decoded, kl}, seeds, 2);
+    graph_node *losses[] = {decoded, kl, error};
+    graph_node *seeds[] = {r->dq, op_broadcast_like(g, r->kl_weight, kl), NULL};
+    if (r->far_frames) {
+        r->state_weight = op_input(g, "state_weight", 1, 0, NULL);
+        seeds[2] = op_broadcast_like(g, r->state_weight, error);
+    }
+    r->output_count += network_gradients(net, r->outputs + HGN_ROLLOUT_OUTPUTS, losses, seeds,
+                                         r->far_frames ? 3 : 2);
     return graph_status(g);
 }
 

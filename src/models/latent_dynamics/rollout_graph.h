@@ -21,17 +21,20 @@ enum {
     HGN_Z0,            ///< the state that is rolled out
     HGN_ENERGY,        ///< (times * batch), for checks
     HGN_DECODER_INPUT, ///< (times, batch, ..)
+    HGN_STATE_ERROR,   ///< (batch), see hgn_config.state_weight; zeros without it
     HGN_ROLLOUT_OUTPUTS
 };
 typedef struct hgn_rollout_graph {
     network_builder net;
-    graph_node *frames;    ///< input (batch, height, width, window * channels)
-    graph_node *noise;     ///< input of the state's shape, standard normal
-    graph_node *sign;      ///< input (batch), +1 or -1; only with HGN_FORWARD_BACKWARD
-    graph_node *pair_mask; ///< input (batch, pairs), 1 for pairs in use; NULL: all are
-    graph_node *dq;        ///< stage 1: d loss / d HGN_DECODER_INPUT
-    graph_node *kl_weight; ///< stage 1: weight of the KL divergence in the loss
-    graph_node **outputs;  ///< HGN_ROLLOUT_OUTPUTS of them, then a gradient per leaf of the net
+    graph_node *frames;       ///< input (batch, height, width, window * channels)
+    graph_node *far_frames;   ///< input like frames, of the far end of the clip; or NULL
+    graph_node *noise;        ///< input of the state's shape, standard normal
+    graph_node *sign;         ///< input (batch), +1 or -1; only with HGN_FORWARD_BACKWARD
+    graph_node *pair_mask;    ///< input (batch, pairs), 1 for pairs in use; NULL: all are
+    graph_node *dq;           ///< stage 1: d loss / d HGN_DECODER_INPUT
+    graph_node *kl_weight;    ///< stage 1: weight of the KL divergence in the loss
+    graph_node *state_weight; ///< stage 1: weight of HGN_STATE_ERROR; or NULL
+    graph_node **outputs;     ///< HGN_ROLLOUT_OUTPUTS of them, then a gradient per leaf of the net
     int output_count;
     int64_t times; ///< states of a rollout
 } hgn_rollout_graph;

@@ -7,12 +7,16 @@ static const char *const directions[] = {"forward", "forward_backward", NULL};
 static const char *const state_layouts[] = {"vector", "map", NULL};
 static const char *const encoder_kernels[] = {"3x3", "2x2_4x4", NULL};
 static const char *const decoder_inputs[] = {"positions", "state", NULL};
-static const char *const decoders[] = {"convolutions", "pixels", NULL};
+static const char *const decoders[] = {"convolutions", "pixels", "broadcast", NULL};
 static const char *const output_ranges[] = {"unit", "by_videos", NULL};
 static const char *const objectives[] = {"elbo", "geco", "mse", NULL};
 // As activation_names, with an end.
 static const char *const activations[] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid", NULL};
+// The same after a word for what encoder_kernels implies.
+static const char *const other_activations[] = {"by_kernels",    "none",  "relu",     "leaky_relu",
+                                                "tf_leaky_relu", "swish", "softplus", "tanh",
+                                                "sigmoid",       NULL};
 
 // clang-format off
 #define AT(member) offsetof(hgn_settings, member)
@@ -48,6 +52,12 @@ const setting_spec hgn_setting_specs[] = {
       "a state is a vector, or a map of channels", NULL}, {"vector"}, SETTING_FIXED},
     {{"encoder_kernels", OPTION_ENUM, AT(encoder_kernels), encoder_kernels, 0, 0,
       "kernel sizes of the encoder: those of HGN++, or of HGN", NULL}, {"3x3"}, SETTING_FIXED},
+    {{"encoder_activation", OPTION_ENUM, AT(encoder_activation), other_activations, 0, 0,
+      "activation of the encoder; by_kernels: leaky_relu of HGN++, relu of HGN", NULL}, {"by_kernels"}, SETTING_ADDED_LATER},
+    {{"encoder_kernel", OPTION_INT64, AT(encoder_kernel), NULL, 0, 15,
+      "height and width of all kernels of the encoder; 0: as encoder_kernels says", NULL}, {"0"}, SETTING_ADDED_LATER},
+    {{"separate_encoders", OPTION_BOOL, AT(separate_encoders), NULL, 0, 0,
+      "one encoder for q and another for p", NULL}, {"off"}, SETTING_ADDED_LATER},
     {{"encoder_width", OPTION_INT64, AT(encoder_width), NULL, 1, 4096,
       "channels of the encoder", NULL}, {"64", "32", "4"}, SETTING_FIXED},
     {{"transform_layers", OPTION_INT64, AT(transform_layers), NULL, 0, 16,
@@ -71,19 +81,27 @@ const setting_spec hgn_setting_specs[] = {
     {{"dt", OPTION_DOUBLE, AT(dt), NULL, 1e-9, 1e9, "model time between two frames", NULL}, {"0.125"}, SETTING_FIXED},
     {{"substeps", OPTION_INT64, AT(substeps), NULL, 1, 1000, "integrator steps per frame", NULL}, {"1"}, SETTING_FIXED},
     {{"decoder", OPTION_ENUM, AT(decoder), decoders, 0, 0,
-      "convolutions, or one network for all pixels that takes pixel coordinates", NULL}, {"convolutions"}, SETTING_ADDED_LATER},
+      "convolutions; one network for all pixels that takes pixel coordinates; or convolutions of full size of the state at every pixel", NULL}, {"convolutions"}, SETTING_ADDED_LATER},
     {{"decoder_width", OPTION_INT64, AT(decoder_width), NULL, 1, 4096,
       "channels of the decoder's first block", NULL}, {"64", "32", "4"}, SETTING_FIXED},
     {{"decoder_halve_width", OPTION_BOOL, AT(decoder_halve_width), NULL, 0, 0,
       "each decoder block has half the channels of the one before", NULL}, {"off", "on", "off"}, SETTING_FIXED},
     {{"decoder_input_channels", OPTION_INT64, AT(decoder_input_channels), NULL, 1, 4096,
       "channels of the map that q is projected to", NULL}, {"16", "8", "2"}, SETTING_FIXED},
+    {{"decoder_activation", OPTION_ENUM, AT(decoder_activation), other_activations, 0, 0,
+      "activation of the decoder; by_kernels: leaky_relu of HGN++, tf_leaky_relu of HGN", NULL}, {"by_kernels"}, SETTING_ADDED_LATER},
+    {{"decoder_kernel", OPTION_INT64, AT(decoder_kernel), NULL, 1, 15,
+      "height and width of all kernels of the decoder", NULL}, {"3"}, SETTING_ADDED_LATER},
     {{"output_range", OPTION_ENUM, AT(output_range), output_ranges, 0, 0,
       "range of decoded pixels: 0 to 1, or wider if most pixels of the videos are black or white", NULL}, {"unit", "by_videos", "unit"}, SETTING_ADDED_LATER},
     {{"objective", OPTION_ENUM, AT(objective), objectives, 0, 0,
       "loss function: ELBO, GECO, or mean squared error", NULL}, {"elbo"}, SETTING_FIXED},
     {{"beta", OPTION_DOUBLE, AT(beta), NULL, 0, 1e9,
       "weight of the KL divergence", NULL}, {"1", "0.1", "1"}, SETTING_FIXED},
+    {{"beta_delay", OPTION_INT64, AT(beta_delay), NULL, 0, 1e12,
+      "steps over which beta rises from 0", NULL}, {"0"}, SETTING_ADDED_LATER},
+    {{"state_weight", OPTION_DOUBLE, AT(state_weight), NULL, 0, 1e9,
+      "weight of the squared difference of the state rolled out to the end of a clip and the one inferred there", NULL}, {"0"}, SETTING_ADDED_LATER},
     {{"beta_final", OPTION_DOUBLE, AT(beta_final), NULL, 0, 1e9,
       "what beta changes to between 30 % and 80 % of training; 0: it stays", NULL}, {"0"}, SETTING_ADDED_LATER},
     {{"geco_tolerance", OPTION_DOUBLE, AT(geco_tolerance), NULL, 0, 1,
@@ -120,6 +138,9 @@ const setting_implication hgn_setting_implications[] = {
 };
 
 // What the presets change beyond the table.
+// As published [Higgins21]: both ways, 50,000 videos, 39 GB, which are read from disk.
+const char *const hgn_plus_plus_paper[] = {"trajectories=50000", "direction=forward_backward",
+                                           NULL};
 const char *const hgn_plus_plus_cpu[] = {"steps=2000", "decay_start=0.4", NULL};
 
 // Presets for other worlds. Videos that are hard to predict far ahead need more clips, a learning
@@ -175,7 +196,8 @@ const char *const hgn_plus_plus_constants[] = {FURTHER,
         "encoder_kernels=2x2_4x4", "energy_activation=softplus", "objective=geco",   \
         "nested_pairs=off", "curriculum_targets=", "curriculum_deadlines="
 const char *const hgn_original_paper[] = {
-    ORIGINAL, "window=31", "transform_layers=5", "energy_layers=4", "energy_width=64", NULL};
+    ORIGINAL,          "trajectories=50000", "window=31", "transform_layers=5",
+    "energy_layers=4", "energy_width=64",    NULL};
 const char *const hgn_original_cpu[] = {
     ORIGINAL,          "window=31",       "transform_layers=3",
     "energy_layers=4", "energy_width=32", "decoder_input_channels=16",
@@ -199,7 +221,13 @@ static void set_encoder(hgn_config *config, const hgn_settings *options)
             e->padding[i] = original && !i ? OP_VALID : OP_SAME;
         }
         if (original && !b) e->width[0] = (options->encoder_width + 1) / 2;
+        for (int i = 0; options->encoder_kernel && i < e->layers; i++) {
+            e->kernel[i] = options->encoder_kernel;
+            e->padding[i] = OP_SAME;
+        }
     }
+    if (options->encoder_activation)
+        config->encoder_act = (activation)(options->encoder_activation - 1);
 }
 
 // Layers of all networks of the dynamics; one more than energy_layers, for the output.
@@ -263,6 +291,9 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options,
                          .decoder_input_channels = options->decoder_input_channels,
                          .objective = (hgn_objective)options->objective,
                          .beta = options->beta,
+                         .state_weight = options->state_weight,
+                         .separate_encoders = options->separate_encoders,
+                         .decoder_kernel = options->decoder_kernel,
                          .geco_tolerance = options->geco_tolerance,
                          .geco_alpha = options->geco_alpha};
     // Without positions and momenta apart, no half of a state is a position.
@@ -279,6 +310,8 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options,
         config.transform_width[i] = options->transform_width;
     config.encoder_blocks = config.decoder_blocks;
     config.decoder_act = options->encoder_kernels == 1 ? ACT_LEAKY2 : ACT_LEAKY;
+    if (options->decoder_activation)
+        config.decoder_act = (activation)(options->decoder_activation - 1);
     for (int b = 0; b < config.decoder_blocks; b++) {
         int64_t width =
             options->decoder_halve_width ? options->decoder_width >> b : options->decoder_width;
@@ -299,11 +332,12 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options,
         return fail(PLUMB_EVALUE, "colour_ramp_end=%g needs add_magnitudes=on",
                     options->colour_ramp_end);
     if (is_map &&
-        (options->angular_positions || takes_state || config.decoder == HGN_DECODER_PIXELS))
+        (options->angular_positions || takes_state || config.decoder != HGN_DECODER_CONVOLUTIONS))
         return fail(PLUMB_EVALUE, "%s needs state_layout=vector",
-                    options->angular_positions ? "angular_positions=on"
-                    : takes_state              ? "decoder_input=state"
-                                               : "decoder=pixels");
+                    options->angular_positions             ? "angular_positions=on"
+                    : takes_state                          ? "decoder_input=state"
+                    : config.decoder == HGN_DECODER_PIXELS ? "decoder=pixels"
+                                                           : "decoder=broadcast");
     if (config.direction == HGN_FORWARD_BACKWARD && config.split != HGN_INCLUDE)
         return fail(PLUMB_EVALUE,
                     "split=%s; direction=forward_backward predicts the input frames too, which is "

@@ -19,6 +19,9 @@ typedef struct hgn_settings {
     double circle_ramp_end;
     int decoder_input;
     int state_layout, encoder_kernels;
+    int encoder_activation;
+    int64_t encoder_kernel;
+    bool separate_encoders;
     int64_t encoder_width, transform_layers, transform_width;
     int potential, kinetic;
     bool add_spring_energy;
@@ -30,8 +33,12 @@ typedef struct hgn_settings {
     int decoder;
     int64_t decoder_width, decoder_input_channels;
     bool decoder_halve_width;
+    int decoder_activation;
+    int64_t decoder_kernel;
     int output_range;
     int objective;
+    int64_t beta_delay;
+    double state_weight;
     double beta, beta_final, geco_tolerance, geco_alpha;
     int64_t decoded_targets, decoder_microbatch;
     const char *curriculum_targets;
@@ -50,8 +57,9 @@ extern const setting_spec hgn_setting_specs[];
 /// What follows from the direction of time. For models that have these settings.
 extern const setting_implication hgn_setting_implications[];
 /// What the presets set beyond the table, NULL at the end.
-extern const char *const hgn_plus_plus_cpu[],
-    *const hgn_plus_plus_angles[], *const hgn_plus_plus_state[], *const hgn_plus_plus_constants[];
+extern const char *const hgn_plus_plus_paper[],
+    *const hgn_plus_plus_cpu[], *const hgn_plus_plus_angles[], *const hgn_plus_plus_state[],
+                                                                   *const hgn_plus_plus_constants[];
 extern const char *const hgn_original_paper[], *const hgn_original_cpu[],
                                                    *const hgn_original_tiny[];
 

@@ -133,13 +133,18 @@ static void set_window(hgn_replica *r, const hgn_item *items)
     int64_t frame = hgn_frame_size(config);
     int64_t window = frame * config->window, pairs = config->latent / 2, n = 2 * step->state_size;
     float *frames = instance_input(r->rollout, rollout->frames);
+    float *far = rollout->far_frames ? instance_input(r->rollout, rollout->far_frames) : NULL;
     float *noise = instance_input(r->rollout, rollout->noise);
     float *sign = rollout->sign ? instance_input(r->rollout, rollout->sign) : NULL;
     float *mask = rollout->pair_mask ? instance_input(r->rollout, rollout->pair_mask) : NULL;
     for (int64_t b = 0; b < step->spec.batch; b++) {
         // Backward in time the window is at the end of the clip.
-        int64_t first = items[b].backward ? step->frames.length - config->window : 0;
+        const int64_t last = step->frames.length - config->window;
+        int64_t first = items[b].backward ? last : 0;
         hgn_pack_window(frames + b * window, items[b].clip + first * frame, config, config->window);
+        if (far)
+            hgn_pack_window(far + b * window, items[b].clip + (last - first) * frame, config,
+                            config->window);
         memcpy(noise + b * n, items[b].noise, (size_t)n * sizeof *noise);
         if (sign) sign[b] = items[b].backward ? -1.0f : 1.0f;
         for (int64_t i = 0; mask && i < pairs; i++)
@@ -192,8 +197,8 @@ static void decode_microbatch(hgn_replica *r, const hgn_item *items, int64_t fir
     model_build_add_gradient(gradient, r->decoder, &step->decoder.net, HGN_DECODE_OUTPUTS);
 }
 
-void hgn_replica_run(hgn_replica *r, const hgn_item *items, double kl_weight, float *gradient,
-                     double *l2, double *kl)
+void hgn_replica_run(hgn_replica *r, const hgn_item *items, float *gradient,
+                     hgn_step_errors *errors)
 {
     const hgn_step *step = r->step;
     const hgn_rollout_graph *rollout = &step->rollout;
@@ -208,12 +213,19 @@ void hgn_replica_run(hgn_replica *r, const hgn_item *items, double kl_weight, fl
     int64_t frames = step->spec.batch * step->spec.decoded, most = step->spec.microbatch;
     for (int64_t first = 0; first < frames; first += most)
         decode_microbatch(r, items, first, frames - first < most ? frames - first : most, gradient,
-                          l2);
+                          errors->l2);
     // The rollout, backward.
-    if (rollout->kl_weight) *instance_input(r->rollout, rollout->kl_weight) = (float)kl_weight;
+    if (rollout->kl_weight)
+        *instance_input(r->rollout, rollout->kl_weight) = (float)errors->kl_weight;
+    if (rollout->state_weight)
+        *instance_input(r->rollout, rollout->state_weight) = (float)errors->state_weight;
     // Stage 1 continues from the values of the forward run, which are still in memory.
     instance_run(r->rollout, 1);
     model_build_add_gradient(gradient, r->rollout, &rollout->net, HGN_ROLLOUT_OUTPUTS);
     const float *divergence = instance_output(r->rollout, HGN_KL);
-    for (int64_t b = 0; b < step->spec.batch; b++) kl[b] = (double)divergence[b];
+    const float *state = instance_output(r->rollout, HGN_STATE_ERROR);
+    for (int64_t b = 0; b < step->spec.batch; b++) {
+        errors->kl[b] = (double)divergence[b];
+        errors->state[b] = (double)state[b];
+    }
 }

@@ -37,9 +37,18 @@ typedef struct hgn_item {
     const double *weight; ///< (decoded), of the squared error of each
 } hgn_item;
 
-/// Adds the gradient of the sum over items of (sum_j weight_j l2_j + kl_weight KL) to `gradient`, a
-/// block like the parameters'. Fills l2 (batch, decoded) and kl (batch).
-void hgn_replica_run(hgn_replica *replica, const hgn_item *items, double kl_weight, float *gradient,
-                     double *l2, double *kl);
+/// What a step computes, besides gradients, and what its parts weigh.
+typedef struct hgn_step_errors {
+    double kl_weight, state_weight;
+    double *l2; ///< (batch, decoded), squared error of each decoded frame
+    double *kl; ///< (batch), KL divergence
+    double
+        *state; ///< (batch), of the state at the far end; zeros if the config has no state_weight
+} hgn_step_errors;
+
+/// Adds the gradient of the sum over items of (sum_j weight_j l2_j + kl_weight KL + state_weight
+/// state) to `gradient`, a block like the parameters', and fills `errors`.
+void hgn_replica_run(hgn_replica *replica, const hgn_item *items, float *gradient,
+                     hgn_step_errors *errors);
 
 #endif

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""What the measures share: arrays as the library reads them, and the call of a measure."""
+import ctypes
+
+import numpy as np
+
+from ._arrays import to_numpy, view
+from ._native import ShapeError, call, lib, new_result, record, types
+
+
+def padded(value, name):
+    """Arrays as they are; a list of arrays of different lengths as one array with NaN after the end of each."""
+    if not isinstance(value, (list, tuple)) or not value or isinstance(value[0], (str, bytes)) or not np.ndim(value[0]):
+        return to_numpy(value, name)
+    rows = [to_numpy(one, name) for one in value]
+    if len({one.shape for one in rows}) == 1:
+        return np.stack(rows)
+    if len({one.shape[1:] for one in rows}) > 1:
+        raise ShapeError(f"{name}: its arrays differ in more than their first axis")
+    out = np.full((len(rows), max(map(len, rows))) + rows[0].shape[1:], np.nan)
+    for i, one in enumerate(rows):
+        out[i, :len(one)] = one
+    return out
+
+
+def make_views(optional=(), **given):
+    """The arrays as views the library can read, which keep them alive. None stands for one of `optional` that is not given."""
+    views = {}
+    for name, value in given.items():
+        if value is None and name not in optional:
+            raise TypeError(f"{name} is None, wanted an array")
+        views[name] = None if value is None else view(padded(value, name))
+    return views
+
+
+def kept_arrays(views):
+    """The arrays behind the views, for a figure."""
+    return {name: one.owner for name, one in views.items() if one is not None}
+
+
+def run_measure(kind, arguments, options):
+    """Calls plumb_KIND_measure; gives the struct and the record."""
+    out = new_result(kind)
+    call(getattr(lib, f"plumb_{kind}_measure"), ctypes.byref(out), *arguments, ctypes.byref(options))
+    return out, record(getattr(lib, f"plumb_{kind}_record"), ctypes.byref(out), ctypes.byref(options))
+
+
+def input_struct(kind, views):
+    """A struct of pointers to arrays; those that are None stay NULL."""
+    given = types[kind](size=ctypes.sizeof(types[kind]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    return given

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""evaluate_model and Metric: models whose answer is known, given as functions."""
+import pickle
+
+import package  # noqa: F401
+import numpy as np
+import plumb
+import pytest
+
+WORLD = plumb.world("mass-spring")
+BATCH = WORLD.batch(3, steps=12)
+MASS, SPRING = BATCH.parameters["m"][0, 0], BATCH.parameters["k"][0, 0]
+OMEGA = np.sqrt(SPRING / MASS)
+COS, SIN, SCALE = np.cos(OMEGA * WORLD.dt), np.sin(OMEGA * WORLD.dt), MASS * OMEGA
+TURN = np.array([[COS, SIN / SCALE], [-SCALE * SIN, COS]], np.float32)  # one exact step
+
+
+def height(frames):
+    """The row of the disc's centre, in each frame."""
+    dark = np.abs(frames - frames[:, :1, :1, :1]).sum(-1)
+    return (dark * np.arange(frames.shape[2])[:, None]).sum((2, 3)) / dark.sum((2, 3))
+
+
+# The row is a linear function of q, which the frames of the world itself give.
+SLOPE, SHIFT = np.polyfit(height(BATCH.frames / 255).ravel(), BATCH.state[..., 0].ravel(), 1)
+
+
+def encode(frames):
+    """Position from the frame, momentum from the frame before it: causal and exact."""
+    q = SLOPE * height(frames) + SHIFT
+    p = SCALE * (q * COS - np.roll(q, 1, 1)) / SIN
+    p[:, 0] = p[:, 1]
+    return np.stack([q, p], -1)
+
+
+def step(z):
+    return z @ TURN.T
+
+
+SMALL = {"world": "mass-spring", "count": 24, "steps": 30}
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return plumb.evaluate_model(encode, step, **SMALL)
+
+
+def test_an_exact_model_is_learnt_moves_right_and_uses_its_variables(exact):
+    assert exact.verdict == "learnt" and exact.phase_space.passes
+    assert exact.probe.target("state")["linear"]["r2"] > 0.999
+    assert exact.dynamics.verdict == "right"
+    assert [one["used"] for one in exact.interventions] == [True, True]
+    assert all(abs(one["slope"] - 1) < 1e-3 and one["cosine"] > 0.999 for one in exact.interventions)
+    assert set(exact.left_out) == {"forecast", "surprise"}
+
+
+def test_a_model_that_stops_is_not_right(exact):
+    still = plumb.evaluate_model(encode, lambda z: 0.9 * z, **SMALL)
+    assert still.verdict == "learnt"  # the coordinates of its encoder are the same
+    assert still.dynamics.verdict != "right"
+    assert not any(one["used"] for one in still.interventions)
+
+
+def test_a_readout_that_the_model_does_not_use_is_seen():
+    """The state is there twice: the rollout moves one copy alone, so a move of both does half of the work."""
+    def wide(frames):
+        z = encode(frames)
+        return np.concatenate([z, np.random.default_rng(1).normal(size=(*z.shape[:2], 4)) * 0.1], -1)
+    rolled = plumb.evaluate_model(wide, lambda z: np.concatenate([np.zeros_like(z[:, :2]), z[:, 2:]], -1), phase_space=False, **SMALL)
+    assert not any(one["used"] for one in rolled.interventions)
+    assert rolled.phase_space is None and "phase_space" in rolled.left_out
+
+
+def test_frames_are_decoded_and_compared():
+    """Decodes by looking up the frame of the nearest state."""
+    batch = WORLD.batch(24, steps=30, seed=1000)
+    table, frames = batch.state.reshape(-1, 2), batch.frames.reshape(-1, 32, 32, 3) / 255
+
+    def decode(z):
+        return frames[((z[:, None] - table) ** 2).sum(-1).argmin(1)]
+    found = plumb.evaluate_model(encode, step, decode, **SMALL)
+    assert found.forecast.vpt == found.forecast.forward["length"]
+    assert np.isclose(found.forecast.rec_mse, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("functions, message", [
+    ((lambda f: f[:, 0],), "encode gave shape"), ((encode, lambda z: z[:, :1]), "step gave shape"), ((encode, step, lambda z: z), "decode gave frames"),
+    ((None,), "encode is not a function"), ((encode, 3), "step is not a function")])
+def test_a_wrong_function_is_named(functions, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        plumb.evaluate_model(*functions, **SMALL)
+
+
+def test_own_data_need_frames():
+    batch = WORLD.batch(12, steps=20)
+    found = plumb.evaluate_model(encode, data={"frames": batch.frames, "state": batch.state, "energy": batch.energy})
+    assert found.probe.target("state")["linear"]["r2"] > 0.99 and found.dynamics is None
+    with pytest.raises(ValueError, match="no array frames"):
+        plumb.evaluate_model(encode, data={"state": batch.state})
+    with pytest.raises(TypeError, match="one of them"):
+        plumb.evaluate_model(encode)
+
+
+def test_the_result_can_be_kept_and_shown(exact, tmp_path):
+    again = pickle.loads(pickle.dumps(exact))
+    assert again.verdict == exact.verdict and again.to_dict() == exact.to_dict()
+    page = exact.page(tmp_path / "page.html")
+    text = page.read_text()
+    assert "learnt" in text and "<svg" in text and "intervention on q" in text
+
+
+# ---- Metric ----
+
+def test_a_metric_is_the_measure_of_all_batches():
+    metric, state = plumb.Metric(trajectories=30), WORLD.batch(40, seed=2).state
+    for start in range(0, 40, 10):
+        metric.update(3 * state[start:start + 10], state[start:start + 10])
+    assert len(metric) == 30
+    found, wanted = metric.compute(), plumb.measure(3 * state[:30], state[:30], resamples=200)
+    assert found.verdict == wanted.verdict == "learnt" and found.kappa == wanted.kappa
+    metric.reset()
+    with pytest.raises(ValueError, match="no batch"):
+        metric.compute()
+    with pytest.raises(ValueError, match="wanted"):
+        metric.update(state, state[:, :-1])
+    metric.update(state[:, :50], state[:, :50])
+    with pytest.raises(ValueError, match="batches before"):
+        metric.update(state, state)
+
+
+# ---- measure ----
+
+def test_measure_says_one_thing_everywhere():
+    state = WORLD.batch(30, seed=3).state
+    for latent, verdict in ((2 * state, "learnt"), (state ** [1, 3], "not learnt")):
+        found = plumb.measure(latent, state)
+        assert found.verdict == verdict and found.passes == (verdict == "learnt")
+        assert verdict in repr(found) and verdict in found._repr_html_() and found.why in found.to_dict()["verdict_why"]
+        assert verdict in repr(plumb.symetric(latent, state))
+        assert found.published.symetric == plumb.symetric(latent, state, kappa=False).symetric
+    with pytest.raises(AttributeError, match="there are"):
+        found.published.nothing
+    with pytest.raises(ValueError, match="method"):
+        plumb.measure(state, state, method="polynomial")
+
+
+def test_measure_takes_lists_and_leaves_out_what_is_not_finite():
+    state = WORLD.batch(30, seed=3).state
+    assert plumb.measure(list(2 * state), list(state)).verdict == "learnt"
+    broken = 2 * state
+    broken[4, 10] = np.nan
+    with pytest.raises(plumb.PlumbError):
+        plumb.measure(broken, state)
+    assert plumb.measure(broken, state, drop_nonfinite=True).verdict == "learnt"
+
+
+def test_canonical_is_a_deprecated_name_of_kappa():
+    state = WORLD.batch(20, seed=3).state
+    with pytest.warns(DeprecationWarning, match="plumb.kappa"):
+        assert plumb.canonical(state, state).canonical == 1
+
+
+def test_results_become_tables():
+    pytest.importorskip("pandas")
+    state = WORLD.batch(20, seed=3).state
+    assert plumb.measure(state, state).to_frame().loc[0, "verdict"] == "learnt"
+    assert list(plumb.probe(state, state, columns={"truth": ["q", "p"]}).to_frame()["name"]) == ["q", "p"]
