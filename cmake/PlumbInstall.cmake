@@ -1,15 +1,34 @@
 # SPDX-License-Identifier: MIT
 # What is installed: both libraries, headers, program, HDF5 helper, manual, completion, samples, and
 # the two ways others find us, a CMake package and plumb.pc.
+#
+# A wheel (SKBUILD is set by scikit-build-core) has the same tree inside of the Python package plumb,
+# without what C programs need.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/plumb)
-
-install(TARGETS plumb_shared EXPORT plumbTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${PROJECT_BINARY_DIR}/lib/libplumb.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plumb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h")
-install(EXPORT plumbTargets NAMESPACE plumb:: DESTINATION ${package_dir})
+if(SKBUILD)
+  if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    message(FATAL_ERROR "plumb is written for Linux: on other systems run it in a Debian or Ubuntu container")
+  endif()
+  set(CMAKE_INSTALL_LIBDIR plumb/lib)
+  set(CMAKE_INSTALL_BINDIR plumb/bin)
+  set(CMAKE_INSTALL_DATADIR plumb/share)
+  set(CMAKE_INSTALL_MANDIR plumb/share/man)
+  set(CMAKE_INSTALL_LIBEXECDIR plumb/libexec)
+  set(CMAKE_INSTALL_FULL_LIBDIR /plumb/lib)
+  set(CMAKE_INSTALL_FULL_BINDIR /plumb/bin)
+  # One file: a wheel has no links.
+  set_property(TARGET plumb_shared PROPERTY VERSION)
+  set_property(TARGET plumb_shared PROPERTY SOVERSION)
+  install(TARGETS plumb_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+else()
+  install(TARGETS plumb_shared EXPORT plumbTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_BINARY_DIR}/lib/libplumb.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plumb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h")
+  install(EXPORT plumbTargets NAMESPACE plumb:: DESTINATION ${package_dir})
+endif()
 
 if(PLUMB_PROGRAM)
   # The program finds its library beside itself wherever the tree is put.
@@ -43,6 +62,10 @@ if(PLUMB_PROGRAM)
 endif()
 if(PLUMB_HDF5)
   install(TARGETS plumb-h5 RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plumb)
+endif()
+
+if(SKBUILD)
+  return()
 endif()
 
 # Who links the static library must also link what it stands on. Not by Requires.private: that would

@@ -8,6 +8,7 @@
 #define PLUMB_EVALUATION_H
 
 #include "plumb/forecast.h"
+#include "plumb/loops.h"
 #include "plumb/phase_space.h"
 #include "plumb/surprise.h"
 
@@ -157,6 +158,36 @@ PLUMB_API plumb_status plumb_evaluation_find_kind(plumb_evaluation_kind *kind, c
 /// and as the measures do.
 PLUMB_API plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
                                                 const plumb_evaluation_options *options);
+
+/// The loops of plumb_evaluation_loops().
+typedef struct plumb_evaluation_loops_options {
+    size_t size;         ///< sizeof(plumb_evaluation_loops_options)
+    int64_t loops;       ///< Closed loops of states, 2 to 100000. Default 32.
+    int64_t loop_states; ///< States of each, 8 to 4096. Default 32.
+    const char *world;   ///< World of the loops. May be NULL: that of the run. Default NULL.
+    int threads;         ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+} plumb_evaluation_loops_options;
+
+/// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_loops_defaults()
+/// calls it.
+PLUMB_API void plumb_evaluation_loops_options_init(plumb_evaluation_loops_options *options,
+                                                   size_t size);
+
+/// The defaults.
+static inline plumb_evaluation_loops_options plumb_evaluation_loops_defaults(void)
+{
+    plumb_evaluation_loops_options options;
+    plumb_evaluation_loops_options_init(&options, sizeof options);
+    return options;
+}
+
+/// Measures closed loops of states through the encoder of the run directory `run`: frames of the
+/// loops are drawn, latents inferred from them, and their actions compared with the true ones. No
+/// regression, no rollout. Free the result with plumb_loops_clear(). May be NULL: options. On
+/// failure `result` is unchanged. Fails with PLUMB_EVALUE for a model without a phase space, and as
+/// plumb_rollout_save() and plumb_loops_measure() do.
+PLUMB_API plumb_status plumb_evaluation_loops(plumb_loops *result, const char *run,
+                                              const plumb_evaluation_loops_options *options);
 
 /// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_evaluation_clear(plumb_evaluation *result);

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_KAPPA_VERSION 3
+#define PLUMB_KAPPA_VERSION 4
 
 /// How the maps between truth and latents are fitted.
 typedef enum plumb_kappa_estimator {
@@ -80,6 +80,9 @@ typedef struct plumb_kappa {
     plumb_interval kappa_constants_ci; ///< 95 %, or NaN.
     plumb_verdict canonical;           ///< Are the latents canonical coordinates of the true state?
     const char *why;                   ///< The verdict in one sentence.
+    /// What may be wrong with the arrays: another layout, or latent and truth exchanged; also in
+    /// `why`. NULL if nothing was found.
+    const char *hint;
     /// For ranking models: kappa times r2_latent, 0 if the latents do not hold the state. kappa
     /// alone is near 1 for a model of which little is explained. NaN if kappa is not determined.
     double score;

@@ -14,7 +14,19 @@
 extern "C" {
 #endif
 
-/// The arrays. Positions come first in each, then momenta.
+/// The order of the columns of an array of states.
+typedef enum plumb_layout {
+    PLUMB_LAYOUT_POSITIONS_FIRST, ///< (q1, q2, ..., p1, p2, ...)
+    PLUMB_LAYOUT_MOMENTA_FIRST,   ///< (p1, p2, ..., q1, q2, ...)
+    PLUMB_LAYOUT_INTERLEAVED,     ///< (q1, p1, q2, p2, ...)
+    /// (q1, q2, ..., v1, v2, ...): momenta are fitted to the motion, as with `fit_momenta`.
+    PLUMB_LAYOUT_VELOCITIES,
+    /// (trajectories, steps, 3n): (cos 1, sin 1, cos 2, sin 2, ..., p1, p2, ...), or all cosines
+    /// first, then all sines. Angles continue along a trajectory.
+    PLUMB_LAYOUT_CIRCLE,
+} plumb_layout;
+
+/// The arrays. Positions come first in each, then momenta, unless the options name another layout.
 typedef struct plumb_phase_space_input {
     size_t size;                 ///< sizeof(plumb_phase_space_input)
     const plumb_array *latent;   ///< (trajectories, steps, 2m) latents of the model.
@@ -44,8 +56,13 @@ typedef struct plumb_phase_space_options {
     /// Options of the flow. May be NULL: the defaults, with resamples, seed and the treatment of
     /// trajectories that are not finite as for kappa.
     const plumb_flow_options *flow;
-    bool coordinates_only; ///< Do not measure the flow. Default false.
-    int threads;           ///< 0: as in `symetric`. Does not affect the result. Default 0.
+    bool coordinates_only;     ///< Do not measure the flow. Default false.
+    int threads;               ///< 0: as in `symetric`. Does not affect the result. Default 0.
+    plumb_layout layout;       ///< Of latent and variance. Default PLUMB_LAYOUT_POSITIONS_FIRST.
+    plumb_layout truth_layout; ///< Of truth. Default PLUMB_LAYOUT_POSITIONS_FIRST.
+    /// Leave the trajectories that diverge (kappa.diverged) out of SyMetric and the flow too; kappa
+    /// always leaves them out. Default false.
+    bool drop_diverged;
 } plumb_phase_space_options;
 
 /// The result. Free it with plumb_phase_space_clear().
@@ -91,11 +108,8 @@ PLUMB_API plumb_status plumb_phase_space_measure(plumb_phase_space *result,
                                                  const plumb_phase_space_input *input,
                                                  const plumb_phase_space_options *options);
 
-/// The rule of the coordinates: kappa decides where the data determine it. Where they do not, a
-/// latent space without area (`degenerate`) was not learnt. SyMetric alone never decides.
-PLUMB_API plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical);
-
-/// The rule that joins the verdicts on the coordinates and on the flow.
+/// The rule that joins the verdicts on the coordinates (by kappa) and on the flow. SyMetric never
+/// decides.
 PLUMB_API plumb_verdict plumb_phase_space_join(plumb_verdict coordinates, plumb_verdict flow);
 
 /// Frees what the result owns. May be NULL: result.

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_SYMETRIC_VERSION 2
+#define PLUMB_SYMETRIC_VERSION 3
 
 /// How the Lasso problems are solved.
 typedef enum plumb_symetric_mode {
@@ -131,6 +131,10 @@ typedef struct plumb_symetric_options {
     /// (trajectories, steps, m) momenta of a Lagrangian model, whose latents are (q, velocity):
     /// they replace the second half of the latents. May be NULL (default).
     const plumb_array *momenta;
+    /// Converged mode: an order with more than 600 monomials is tried only if these, at all rows of
+    /// a fit, are at most this many numbers; 0: no limit. Default 4000000, some seconds. What was
+    /// left out is in `order_limit` and `why` of the result.
+    int64_t max_cells;
 } plumb_symetric_options;
 
 /// One fit: a batch of trajectories.
@@ -176,6 +180,7 @@ typedef struct plumb_symetric {
     bool degenerate;      ///< Some fit found no area in the latent space.
     const char *why;      ///< The verdict in one sentence.
     int order;            ///< Highest order over fits; 0 for a network.
+    int order_limit;      ///< Highest order that max_features and max_cells allow; 0 for a network.
     double alpha;         ///< Penalty of all fits; NaN if they differ.
     int64_t trajectories; ///< Trajectories measured.
     int64_t dropped;      ///< Trajectories left out because of NaN or infinity.

@@ -44,6 +44,7 @@ class Measurement(Result):
     kappa_ci: Interval
     kappa_constants: Optional[float]
     kappa_score: Optional[float]
+    hint: Optional[str]
     canonical: Optional[int]
     r2_state: Optional[float]
     r2_coordinates: Optional[List[float]]
@@ -79,6 +80,7 @@ class Symetric(Result):
     kappa_ci: Interval
     canonical: Optional[int]
     canonical_why: str
+    hint: Optional[str]
     @property
     def passes(self) -> bool: ...
 
@@ -87,6 +89,7 @@ class Kappa(Result):
     kappa_ci: Interval
     canonical: Optional[int]
     canonical_why: str
+    hint: Optional[str]
     r2_state: float
 
 class Forecast(Result):
@@ -267,26 +270,28 @@ class Run:
 # ---- functions ----
 def measure(latent: ArrayLike, truth: ArrayLike, *, variance: Optional[ArrayLike] = None, momenta: Optional[ArrayLike] = None,
     lagrangian: bool = False, canonical: Optional[ArrayLike] = None, energy: Optional[ArrayLike] = None,
-    angles: Optional[Sequence[bool]] = None, constants: Optional[ArrayLike] = None, method: str = 'pr', published_only: bool = False,
-    coordinates_only: bool = False, drop_nonfinite: bool = False, resamples: int = 2000, seed: int = 1, threads: int = 0,
-    symetric: Optional[Mapping[str, Any]] = None, kappa: Optional[Mapping[str, Any]] = None, flow: Optional[Mapping[str, Any]] = None) -> Measurement: ...
+    angles: Optional[Sequence[bool]] = None, constants: Optional[ArrayLike] = None, layout: str = 'positions-first',
+    truth_layout: str = 'positions-first', method: str = 'pr', published_only: bool = False, coordinates_only: bool = False,
+    drop_nonfinite: bool = False, resamples: int = 2000, seed: int = 1, threads: int = 0, symetric: Optional[Mapping[str, Any]] = None,
+    kappa: Optional[Mapping[str, Any]] = None, flow: Optional[Mapping[str, Any]] = None) -> Measurement: ...
 def kappa(latent: ArrayLike, truth: ArrayLike, *, momenta: Optional[ArrayLike] = None, angles: Optional[Sequence[bool]] = None,
     constants: Optional[ArrayLike] = None, estimator: Literal['network', 'gaussian', 'polynomial'] = 'network', kappa_bar: float = 0.9,
     r2_bar: float = 0.9, centres: int = 400, state_centres: int = 250, symplectic: bool = False, drop_nonfinite: bool = False,
     resamples: int = 2000, seed: int = 1) -> Kappa: ...
 def symetric(latent: ArrayLike, truth: ArrayLike, variance: Optional[ArrayLike] = None, *, momenta: Optional[ArrayLike] = None,
-    lagrangian: bool = False, kappa: bool = True, eval_index: Optional[ArrayLike] = None,
-    mode: Literal['converged', 'reference'] = 'converged', batch: int = -1, max_batches: int = 0, max_order: int = 5,
-    order_one_above: int = 32, r2_bar: float = 0.9, sym_bar: float = 0.05, sym_cap: float = 1000.0, degenerate_bar: float = 0.0001,
-    points: int = 10, shift: float = 1e-06, weight_tolerance: float = 0.001, alphas: int = 10, alpha_min: float = 0.0001,
-    alpha_max: float = 0.31622776601683794, max_sweeps: int = 1000, tolerance: float = 0.0001, gap: float = 1e-11,
-    mask: Literal['variance', 'kl', 'none'] = 'variance', variance_bar: float = 0.5, kl_bar: float = 0.01, inferred_step: int = 0,
-    r2: Literal['residual', 'explained'] = 'residual', scale: Literal['mean-max', 'minimise'] = 'mean-max',
-    nonfinite: Literal['by-mode', 'refuse', 'drop', 'mean'] = 'by-mode', resamples: int = 2000, seed: int = 1, threads: int = 0,
-    method: Literal['pr', 'mlp'] = 'pr', network_width: int = 0, network_layers: int = 4, network_updates: int = 6000,
-    network_rows: int = 3840, network_rate: float = 0.01, network_ridge: float = 0.0, network_starts: int = 2,
-    network_heldout: int = 50, network_points_per_parameter: int = 1000, network_few_points: bool = False, network_components: int = 32,
-    max_features: int = 10000, network_l1: float = 0.0) -> Symetric: ...
+    lagrangian: bool = False, kappa: bool = True, layout: str = 'positions-first', truth_layout: str = 'positions-first',
+    eval_index: Optional[ArrayLike] = None, mode: Literal['converged', 'reference'] = 'converged', batch: int = -1,
+    max_batches: int = 0, max_order: int = 5, order_one_above: int = 32, r2_bar: float = 0.9, sym_bar: float = 0.05,
+    sym_cap: float = 1000.0, degenerate_bar: float = 0.0001, points: int = 10, shift: float = 1e-06, weight_tolerance: float = 0.001,
+    alphas: int = 10, alpha_min: float = 0.0001, alpha_max: float = 0.31622776601683794, max_sweeps: int = 1000,
+    tolerance: float = 0.0001, gap: float = 1e-11, mask: Literal['variance', 'kl', 'none'] = 'variance', variance_bar: float = 0.5,
+    kl_bar: float = 0.01, inferred_step: int = 0, r2: Literal['residual', 'explained'] = 'residual',
+    scale: Literal['mean-max', 'minimise'] = 'mean-max', nonfinite: Literal['by-mode', 'refuse', 'drop', 'mean'] = 'by-mode',
+    resamples: int = 2000, seed: int = 1, threads: int = 0, method: Literal['pr', 'mlp'] = 'pr', network_width: int = 0,
+    network_layers: int = 4, network_updates: int = 6000, network_rows: int = 3840, network_rate: float = 0.01,
+    network_ridge: float = 0.0, network_starts: int = 2, network_heldout: int = 50, network_points_per_parameter: int = 1000,
+    network_few_points: bool = False, network_components: int = 32, max_features: int = 10000, max_cells: int = 4000000,
+    network_l1: float = 0.0) -> Symetric: ...
 def canonical(*arguments: Any, **options: Any) -> Kappa: ...
 def loops(latent: ArrayLike, truth: ArrayLike, loop: ArrayLike, *, resamples: int = 2000, seed: int = 1) -> Dict[str, Any]: ...
 def probe(latent: ArrayLike, targets: Union[ArrayLike, Mapping[str, Any]], *, frames: Optional[ArrayLike] = None,
@@ -331,8 +336,9 @@ def world(name: str) -> World: ...
 def worlds() -> List[str]: ...
 def simulate(world: Union[str, World], out: Union[None, Union[str, os.PathLike[str]]] = None, *, count: int = 100, steps: int = 0,
     seed: int = 1, first: int = 0, threads: int = 0, loops: int = 0, loop_states: int = 0, dt: float = 0.0, stride: int = 0,
-    image: int = 0, backward: bool = False, colors: Literal['world', 'fixed', 'six'] = 'world', reject_steps: int = 0,
-    compress: bool = False, published: bool = False, narrow: bool = False, replace: bool = False) -> Any: ...
+    image: int = 0, backward: bool = False, colors: Literal['world', 'fixed', 'six', 'white'] = 'world', reject_steps: int = 0,
+    background: Literal['plain', 'texture'] = 'plain', profile: Literal['disc', 'ring', 'blob'] = 'disc', compress: bool = False,
+    published: bool = False, narrow: bool = False, replace: bool = False) -> Any: ...
 def convert(source: Any, to: Union[str, os.PathLike[str]], *, split: Optional[str] = None, compress: bool = False,
     published: bool = False, narrow: bool = False, replace: bool = False) -> int: ...
 def read(path: Union[str, os.PathLike[str]], name: Optional[str] = None) -> Any: ...

@@ -27,7 +27,8 @@ SAVE_SECONDS = 60  # how long Ctrl-C waits for the checkpoint
 def read(path, name=None):
     """Reads any file that plumb reads: .npy, .npz, .h5, .safetensors, .pth, .csv, .tfrecord, or a folder of them.
 
-    Gives a dict of arrays, or with `name` that array alone. A .npy file has one array, which is called "".
+    Gives a dict of arrays, or with `name` that array alone. A .npy file has one array, which is called ""; arrays of an .h5 file
+    have the names of their groups before them, "group/latent".
 
     >>> import numpy as np, os, plumb, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -49,8 +50,8 @@ def read(path, name=None):
         array = types["array"]()
         call(lib.plumb_file_read_array, ctypes.byref(array), file, one.encode())
         shape = tuple(array.shape[:array.ndim])
-        arrays[one] = numbers(array.data, shape, np.dtype(DTYPES[array.dtype]))
-    return arrays if name is None else arrays[name]
+        arrays[one.lstrip("/")] = numbers(array.data, shape, np.dtype(DTYPES[array.dtype]))
+    return arrays if name is None else arrays[name.lstrip("/")]
 
 
 @with_options("dataset_write_options")

@@ -23,12 +23,12 @@ STRUCTS = {
     "interval": "low:d high:d",
     "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d components:q",
     "symetric":
-        "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
+        "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i order_limit:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
         "r2_heldout_ci:interval latents:q latents_used:q* informative:q items:p batches:p batch_count:q mode:i "
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training maps:p",
     "kappa":
-        "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s score:d r2_state:d r2_coordinates:d* r2_latent:d r2_local:d r2_nearest:d "
+        "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s hint:s score:d r2_state:d r2_coordinates:d* r2_latent:d r2_local:d r2_nearest:d "
         "c:d form_error:d form_low:d form_high:d symplectic_r2:d symplectic:d symplectic_ci:interval n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q diverged_count:q diverged:q* steps:q seconds:d input_hash:B33 memory:p",
     "flow_input": "size:z latent:array* truth:array* energy:array*",
@@ -129,6 +129,7 @@ STRUCTS = {
     "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256 frames:i inference:q target:q latent_names:B512",
+    "evaluation_loops_options": "size:z loops:q loop_states:q world:s threads:i",
     "evaluation_errors": "clips:q model:d baselines:d3",
     "evaluation_video":
         "surprise:surprise baselines:surprise3 free_clips:evaluation_errors possible:evaluation_errors*",
@@ -167,7 +168,7 @@ def _type(word):
 
 
 def _load():
-    here = Path(__file__).parent / "libplumb.so"
+    here = Path(__file__).parent / "lib/libplumb.so"
     path = os.environ.get("PLUMB_LIBRARY") or str(here)
     try:
         return ctypes.CDLL(path)
@@ -351,6 +352,8 @@ i plumb_loader_next loader_batch* p
   plumb_loader_close p
   plumb_evaluation_options_init evaluation_options* z
 i plumb_evaluation_set_protocol evaluation_options* symetric_options* forecast_options* i
+  plumb_evaluation_loops_options_init evaluation_loops_options* z
+i plumb_evaluation_loops loops* s evaluation_loops_options*
 i plumb_evaluation_measure evaluation* s evaluation_options*
   plumb_evaluation_clear evaluation*
   plumb_evaluation_record p evaluation* evaluation_options*

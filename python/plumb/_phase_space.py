@@ -59,8 +59,8 @@ def _check_axes(views):
 
 
 def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, canonical=None, energy=None, angles=None,
-            constants=None, method="pr", published_only=False, coordinates_only=False, drop_nonfinite=False, resamples=2000, seed=1,
-            threads=0, symetric=None, kappa=None, flow=None):
+            constants=None, layout="positions-first", truth_layout="positions-first", method="pr", published_only=False,
+            coordinates_only=False, drop_nonfinite=False, resamples=2000, seed=1, threads=0, symetric=None, kappa=None, flow=None):
     """Did the model learn the physics? One verdict: "learnt", "not learnt" or "not determined", and the reason.
 
     latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta. They may be NumPy
@@ -73,6 +73,9 @@ def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, can
         energy              the true energy (trajectories, steps), for the flow
         angles              flags, one per true position that is an angle
         constants           (trajectories,) or (trajectories, k) constants that differ between trajectories, such as masses
+        layout              order of the columns of latent: "positions-first", "momenta-first", "interleaved" (q1, p1, q2, p2),
+                            "velocities" or "circle" (cos, sin, p)
+        truth_layout        the same for truth
         method              SyMetric by polynomials "pr", by a network "mlp", or "both"
         published_only      only SyMetric: no verdict
         coordinates_only    do not measure the flow
@@ -104,6 +107,7 @@ def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, can
     _add_momenta(views, lagrangian)
     common = {"resamples": resamples, "seed": seed}
     opt = options_struct("phase_space_options", {"published_only": published_only, "coordinates_only": coordinates_only,
+                                                 "layout": layout, "truth_layout": truth_layout,
                                                  "polynomial": method != "mlp", "network": method != "pr", "threads": threads})
     nonfinite = {"nonfinite": "drop"} if drop_nonfinite else {}
     published = _symetric_options({**common, **nonfinite, "threads": threads, **(symetric or {})}, views["momenta"])
@@ -165,9 +169,9 @@ def loops(latent, truth, loop, **options):
     return json.loads(record(lib.plumb_loops_record, ctypes.byref(out)))
 
 
-def _measure_phase_space(views, symetric_options):
+def _measure_phase_space(views, symetric_options, layouts):
     """SyMetric, kappa and the verdict, as `plumb measure --json` prints them."""
-    opt = options_struct("phase_space_options", {})
+    opt = options_struct("phase_space_options", layouts)
     opt.symetric = ctypes.pointer(symetric_options)
     opt.network = symetric_options.method == 1
     opt.polynomial = not opt.network
@@ -176,12 +180,14 @@ def _measure_phase_space(views, symetric_options):
 
 
 @with_options("symetric_options", leave=("eval_index", "momenta"))
-def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, kappa=True, eval_index=None, **options):
+def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, kappa=True, layout="positions-first",
+             truth_layout="positions-first", eval_index=None, **options):
     """R2, Sym and SyMetric, the published measure. plumb.measure gives the verdict.
 
     latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta;
     variance, the posterior variance of the latents, leaves out those that say nothing. Latents (q, velocity) of a
-    Lagrangian model need its momenta (trajectories, steps, m), or lagrangian=True, which fits them. eval_index
+    Lagrangian model need its momenta (trajectories, steps, m), or lagrangian=True, which fits them. Other orders of the
+    columns are named by layout and truth_layout, as for plumb.measure. eval_index
     (trajectories, points) has the steps where the Jacobian is taken. Next to the published numbers stand plumb's own, kappa and
     canonical, unless kappa=False; where they are not defined, canonical_why says so.
 
@@ -199,7 +205,9 @@ def symetric(latent, truth, variance=None, *, momenta=None, lagrangian=False, ka
     _add_momenta(views, lagrangian)
     opt = _symetric_options({**options, "eval_index": eval_index}, views["momenta"])
     if kappa:
-        text = _measure_phase_space(views, opt)
+        text = _measure_phase_space(views, opt, {"layout": layout, "truth_layout": truth_layout})
+    elif (layout, truth_layout) != ("positions-first", "positions-first"):
+        raise ValueError("kappa=False measures arrays with positions first only")
     else:
         _, text = run_measure("symetric", [pointer(views[n]) for n in ("latent", "variance", "truth")], opt)
     views.pop("momenta")

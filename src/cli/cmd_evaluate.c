@@ -16,6 +16,7 @@ typedef struct evaluate_command {
     plumb_kappa_options kappa;
     plumb_forecast_options forecast;
     plumb_surprise_options surprise;
+    plumb_evaluation_loops_options loops;
     option_list probes;
     const char *require, *items, *figure;
     scorer_words scorers;
@@ -52,6 +53,11 @@ static const cli_option command_options[] = {
      .value = "N"},
     {.name = "few-points", FROM(symetric_options, symetric, "network_few_points")},
     {.name = "symplectic", FROM(kappa_options, kappa, "symplectic")},
+    {.name = "loops", .kind = OPTION_INT64, AT(loops.loops), .value = "K",
+     .help = "measure K closed loops of states through the encoder instead: their actions are kept by "
+             "every canonical map; needs frames only, no regression"},
+    {.name = "loop-states", .kind = OPTION_INT64, AT(loops.loop_states), .value = "S",
+     .help = "states of each loop"},
     {.name = "tuples", .group = "video models (PredRNN, PLATO)", FROM(evaluation_options, opt, "tuples"), .value = "N"},
     {.name = "films", FROM(evaluation_options, opt, "free_clips"), .value = "N"},
     {.name = "probes", .is_list = true, .kind = OPTION_POINTER, AT(probes), .value = "F",
@@ -87,6 +93,8 @@ static void defaults(void *given)
     cmd->forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
     cmd->surprise = plumb_surprise_defaults();
     cmd->scorers = scorer_words_defaults();
+    cmd->loops = plumb_evaluation_loops_defaults();
+    cmd->loops.loops = 0; // none, unless --loops names their number
 }
 
 // --protocol stands for other options.
@@ -382,10 +390,57 @@ static int write_files(const evaluate_command *cmd, const plumb_evaluation *resu
     return st ? cli_last_error(c) : EXIT_DONE;
 }
 
+// ---- loops ----
+
+// Context of cli_print().
+typedef struct loops_output {
+    const char *run;
+    const plumb_loops *result;
+} loops_output;
+
+static void fill_loops(plumb_record *record, const void *context)
+{
+    const loops_output *output = context;
+    plumb_record_set_string(record, "run", output->run);
+    plumb_loops_record(record, output->result);
+    plumb_record_set_string(record, "version", plumb_version());
+}
+
+static void print_loops(const void *context)
+{
+    const loops_output *output = context;
+    const plumb_loops *r = output->result;
+    table_paragraph("%s: %lld closed loops of %lld states through the encoder", output->run,
+                    (long long)r->loops, (long long)r->states);
+    putchar('\n');
+    table_loops(r);
+}
+
+// --loops: nothing else is measured, and nothing is saved.
+static int evaluate_loops(evaluate_command *cmd, const char *path, const char *name)
+{
+    const cli_command *c = &cmd_evaluate;
+    plumb_loops result = {0};
+    cmd->loops.world = cmd->opt.world, cmd->loops.threads = cmd->opt.threads;
+    cli_show_log(c);
+    progress_begin("evaluate: loops");
+    const plumb_status st = plumb_evaluation_loops(&result, path, &cmd->loops);
+    progress_end();
+    if (st) return cli_status_error(c, st);
+    const loops_output output = {name, &result};
+    int code = cli_print(c, cmd->json, fill_loops, print_loops, &output);
+    // A negative constant, q and p exchanged, is canonical too.
+    const requirement list[] = {{"loops", fabs(result.cosine), 0.99, false}};
+    if (code == EXIT_DONE && cmd->require) code = require_check(c, cmd->require, list, 1);
+    plumb_loops_clear(&result);
+    return code;
+}
+
 // Evaluates the run in `path`. `name` is what the user wrote.
 static int evaluate_run(evaluate_command *cmd, const char *path, const char *name)
 {
     const cli_command *c = &cmd_evaluate;
+    if (cmd->loops.loops) return evaluate_loops(cmd, path, name);
     plumb_evaluation result = {0};
     cli_show_log(c); // old names of settings
     if (plumb_evaluation_find_kind(&result.kind, path)) return cli_last_error(c);

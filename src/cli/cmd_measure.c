@@ -48,6 +48,8 @@ static const cli_option command_options[] = {
     {.name = "lagrangian", FROM(phase_space_options, phase_space, "fit_momenta"),
      .help = "the latents are (q, velocity) of a Lagrangian model; its momenta are fitted to the "
              "motion of the latents, and replace the velocity"},
+    {.name = "layout", FROM(phase_space_options, phase_space, "layout")},
+    {.name = "truth-layout", FROM(phase_space_options, phase_space, "truth_layout")},
     {.name = "angles", .kind = OPTION_STRING, AT(angles), .value = "I,...|none",
      .help = "which true positions, counted from 0, are angles; by default those whose range is "
              "more than a turn may be"},
@@ -59,6 +61,7 @@ static const cli_option command_options[] = {
     {.name = "drop-nonfinite", .sets = true, .kind = OPTION_ENUM, AT(symetric.nonfinite),
      .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
      .help = "leave out trajectories with NaN or infinity, and print how many"},
+    {.name = "drop-diverged", FROM(phase_space_options, phase_space, "drop_diverged")},
     {.name = "method", .group = "measures", .kind = OPTION_ENUM, AT(method), .words = methods,
      .help = "the map from latents to truth: polynomial regression, a small network, or both"},
     {.name = "published", FROM(phase_space_options, phase_space, "published_only")},
@@ -80,6 +83,7 @@ static const cli_option command_options[] = {
     {.name = "batches", FROM(symetric_options, symetric, "max_batches")},
     {.name = "max-order", FROM(symetric_options, symetric, "max_order")},
     {.name = "max-features", FROM(symetric_options, symetric, "max_features")},
+    {.name = "max-cells", FROM(symetric_options, symetric, "max_cells")},
     {.name = "order-one-above", FROM(symetric_options, symetric, "order_one_above")},
     {.name = "r2-bar", FROM(symetric_options, symetric, "r2_bar")},
     {.name = "sym-bar", FROM(symetric_options, symetric, "sym_bar")},
@@ -375,8 +379,9 @@ static void print_symetric(const plumb_symetric *symetric, double floor, const m
                    symetric->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? ", as in the published code"
                                                                    : "");
     if (symetric->dropped)
-        table_text("dropped", "%lld trajector%s with NaN or infinity", (long long)symetric->dropped,
-                   symetric->dropped == 1 ? "y" : "ies");
+        table_text("dropped", "%lld trajector%s with NaN or infinity%s",
+                   (long long)symetric->dropped, symetric->dropped == 1 ? "y" : "ies",
+                   cmd->phase_space.drop_diverged ? ", or that diverge" : "");
     putchar('\n');
     table_paragraph("SyMetric %.4g: %s", symetric->symetric, symetric->why);
 }
@@ -464,6 +469,16 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_phase_space_record(record, output->result, output->options);
 }
 
+// Says that SyMetric counts trajectories that kappa leaves out.
+static void print_diverged(const plumb_phase_space *result, const measure_command *cmd)
+{
+    const plumb_kappa *kappa = &result->kappa;
+    if (!kappa->diverged_count || cmd->phase_space.drop_diverged) return;
+    table_paragraph("SyMetric and the flow include %s; --drop-diverged leaves them out there too.",
+                    kappa->diverged_count == 1 ? "the trajectory that diverges"
+                                               : "the trajectories that diverge");
+}
+
 // Says that the published measure disagrees with the verdict, and why that may be.
 static void print_disagreement(const plumb_phase_space *result)
 {
@@ -490,6 +505,7 @@ static void print_tables(const void *context)
     if (result->has_polynomial) print_symetric(&result->polynomial, result->sym_floor, cmd);
     if (result->has_network) print_symetric(&result->network, result->sym_floor, cmd);
     print_disagreement(result);
+    print_diverged(result, cmd);
     printf("\nVerdict: %s\n", plumb_verdict_name(result->verdict));
 }
 
@@ -586,8 +602,7 @@ static void print_loops(const void *context)
     const plumb_loops *r = context;
     table_paragraph("%lld closed loops of %lld states", (long long)r->loops, (long long)r->states);
     putchar('\n');
-    table_row("cosine", r->cosine, r->cosine_ci, "of latent and true actions; 1: canonical");
-    table_row("slope", r->slope, r->slope_ci, "latent action per true action, the constant c");
+    table_loops(r);
 }
 
 static int check_loops(const measure_command *cmd, const plumb_loops *r, require_use *use)

@@ -157,7 +157,7 @@ const figure figure_models = {
 // One row of the figure: where its value is found, and how it is named.
 typedef struct correlated_measure {
     const char *label, *name, *key;
-    enum { FROM_FORECAST, FROM_POLYNOMIAL, FROM_NETWORK, FROM_KAPPA } source;
+    enum { FROM_FORECAST, FROM_POLYNOMIAL, FROM_NETWORK, FROM_KAPPA, FROM_SCORE } source;
     bool lower_is_better; // its sign is changed
     // [Higgins21]: absolute value over the best fifth of its 119 models, or NULL.
     const char *printed;
@@ -174,6 +174,7 @@ static const correlated_measure correlated_measures[] = {
     {"Sym, network", "sym_mlp", "sym", FROM_NETWORK, true, "0.37"},
     {"SyMetric", "symetric", "symetric", FROM_POLYNOMIAL, false, NULL},
     {"kappa", "kappa", "kappa", FROM_KAPPA, false, NULL},
+    {"kappa score", "kappa_score", "kappa_score", FROM_SCORE, false, NULL},
     {"symplectic R2", "symplectic_r2", "symplectic_r2", FROM_KAPPA, false, NULL},
 };
 enum { MEASURE_COUNT = sizeof correlated_measures / sizeof *correlated_measures, TALL_ROW = 42 };
@@ -185,6 +186,7 @@ static double get_measure_value(const report_model *model, const correlated_meas
         measure->source == FROM_FORECAST     ? json_tree_double(model->forecast, measure->key)
         : measure->source == FROM_POLYNOMIAL ? json_tree_double(model->measure, measure->key)
         : measure->source == FROM_NETWORK    ? json_tree_double(model->mlp, measure->key)
+        : measure->source == FROM_SCORE      ? report_model_score(model)
                                              : get_kappa_value(model, measure->key);
     return measure->lower_is_better ? -value : value;
 }

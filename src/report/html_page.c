@@ -3,6 +3,7 @@
 // and no network. The only script plays the video. The page has a dark theme and can be printed.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -414,23 +415,48 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
     return st;
 }
 
+// A model and its place on the page.
+typedef struct ranked_model {
+    const report_model *model;
+    int64_t index;
+} ranked_model;
+
+// By kappa_score, the highest first; models without one come last.
+static int compare_scores(const void *a, const void *b)
+{
+    const double x = report_model_score(((const ranked_model *)a)->model),
+                 y = report_model_score(((const ranked_model *)b)->model);
+    if (isnan(x) != isnan(y)) return isnan(x) ? 1 : -1;
+    if (x < y || x > y) return x < y ? 1 : -1;
+    const int64_t i = ((const ranked_model *)a)->index, j = ((const ranked_model *)b)->index;
+    return i < j ? -1 : i > j;
+}
+
 // Prints the table of all models and the figures of all of them.
 static plumb_status print_overview(buffer *html, const plumb_report *report)
 {
-    int64_t index = 0;
+    int64_t count = 0;
+    bool partial = false;
+    ranked_model *ranked = calloc((size_t)report->model_count + 1, sizeof *ranked);
+    if (!ranked) return fail(PLUMB_EMEMORY, "out of memory for the table of models");
+    for (const report_model *model = report->first; model; model = model->next, count++)
+        ranked[count] = (ranked_model){model, count};
+    qsort(ranked, (size_t)count, sizeof *ranked, compare_scores);
     buffer_printf(html, "<table "
                         "id=overview><tr><th>model</th><th>verdict</th><th>R2</th><th>Sym</"
-                        "th><th>kappa</th><th>VPT</th></tr>\n");
-    // One row per model, with a link to its section.
-    for (const report_model *model = report->first; model; model = model->next) {
+                        "th><th>kappa</th><th>score</th><th>VPT</th></tr>\n");
+    // One row per model, with a link to its section; the best score first.
+    for (int64_t row = 0; row < count; row++) {
+        const report_model *model = ranked[row].model;
         static const char *const short_words[] = {"not judged", "did not learn it", "learnt it"};
         static const char *const classes[] = {"pale", "wrong", "right"};
         char text[1600];
         const double numbers[] = {json_tree_double(model->measure, "r2"),
                                   json_tree_double(model->measure, "sym"),
-                                  json_tree_double(model->kappa, "kappa"), report_model_vpt(model)};
+                                  json_tree_double(model->kappa, "kappa"),
+                                  report_model_score(model), report_model_vpt(model)};
         const int verdict = 1 + verdict_text(text, sizeof text, model);
-        buffer_printf(html, "<tr><td><a href=\"#m%lld\">", (long long)index++);
+        buffer_printf(html, "<tr><td><a href=\"#m%lld\">", (long long)ranked[row].index);
         html_page_text(html, model->name);
         buffer_printf(html, "</a></td><td class=%s>%s</td>", classes[verdict],
                       verdict          ? short_words[verdict]
@@ -440,11 +466,22 @@ static plumb_status print_overview(buffer *html, const plumb_report *report)
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             buffer_printf(html, "<td class=n>");
             if (isfinite(numbers[i])) print_number(html, numbers[i]);
+            // The third number is kappa.
+            if (i == 2 && isfinite(numbers[i]) && report_model_is_partial(model)) {
+                buffer_printf(html, " *");
+                partial = true;
+            }
             buffer_printf(html, "</td>");
         }
         buffer_printf(html, "</tr>\n");
     }
-    buffer_printf(html, "</table>\n");
+    free(ranked);
+    buffer_printf(html,
+                  "</table>\n<p class=pale>Sorted by score: kappa times the share of the "
+                  "latents that the state explains, 0 if they do not hold the state.%s</p>\n",
+                  partial ? " * The state explains less than half of the latents: kappa is that of "
+                            "a part of them."
+                          : "");
     plumb_status st = PLUMB_OK;
     for (int i = 0; figures[i] && !st; i++)
         // The counter-example comes at the end of the page.

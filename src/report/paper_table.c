@@ -109,6 +109,128 @@ static void print_world(buffer *html, const plumb_report *report, const char *wo
     }
 }
 
+// ---- the best model of each world, as the paper's table has it ----
+
+static const char *get_kind(const report_model *model)
+{
+    const char *kind = json_tree_string(model->evaluate, "model");
+    if (!kind) kind = json_tree_string(model->config, "model");
+    return kind ? kind : "";
+}
+
+// The models of one kind and world: the best by VPT, how many there are, and the range of their
+// VPT.
+typedef struct model_group {
+    const report_model *best;
+    int64_t count;
+    double least, most;
+} model_group;
+
+static model_group find_group(const plumb_report *report, const char *world, const char *kind)
+{
+    model_group group = {.least = INFINITY, .most = -INFINITY};
+    for (const report_model *model = report->first; model; model = model->next) {
+        if (!has_row(model) || strcmp(get_world_name(model), world) ||
+            strcmp(get_kind(model), kind))
+            continue;
+        const double vpt = report_model_vpt(model);
+        group.count++;
+        if (!group.best || vpt > group.most) group.best = model;
+        group.least = fmin(group.least, vpt);
+        group.most = fmax(group.most, vpt);
+    }
+    return group;
+}
+
+// True if no earlier model has the same kind, and with `world` also the same world.
+static bool is_first(const plumb_report *report, const report_model *model, bool world)
+{
+    for (const report_model *other = report->first; other != model; other = other->next)
+        if (has_row(other) && !strcmp(get_kind(other), get_kind(model)) &&
+            (!world || !strcmp(get_world_name(other), get_world_name(model))))
+            return false;
+    return true;
+}
+
+// The numbers of the paper for a kind of model; NULL if it has none.
+static const plumb_published_scores *find_published(plumb_published_row *row, const char *world,
+                                                    const char *kind)
+{
+    if (!plumb_published_find(row, world)) return NULL;
+    return !strcmp(kind, "hgn++") ? &row->hgnpp : !strcmp(kind, "hgn") ? &row->hgn : NULL;
+}
+
+static void print_best(buffer *html, const plumb_report *report, const report_model *model)
+{
+    const char *world = get_world_name(model), *kind = get_kind(model);
+    const model_group group = find_group(report, world, kind);
+    buffer_printf(html, "<tr><td>");
+    html_page_text(html, world);
+    buffer_printf(html, "</td><td>");
+    html_page_text(html, group.best->name);
+    buffer_printf(html, ", best of %lld (VPT %.4g to %.4g)", (long long)group.count, group.least,
+                  group.most);
+    // A frame that does not move may score as well; then the number says nothing about the model.
+    const double still = fmax(json_tree_double(group.best->evaluate, "vpt_mean_frame"),
+                              json_tree_double(group.best->evaluate, "vpt_last_frame"));
+    if (still >= group.most) buffer_printf(html, "; a still picture has %.4g", still);
+    buffer_printf(html, "</td>");
+    const table_row row = get_model_row(group.best);
+    print_row(html, &row);
+    plumb_published_row published;
+    const plumb_published_scores *scores = find_published(&published, world, kind);
+    if (!scores) return;
+    const table_row paper = get_published_row(scores);
+    buffer_printf(html, "<tr class=pale><td>%s</td><td>paper, %s</td>", world,
+                  scores == &published.hgn ? "HGN" : "HGN++");
+    print_row(html, &paper);
+}
+
+// Means over worlds of the best models of one kind.
+static void print_average(buffer *html, const plumb_report *report, const char *kind)
+{
+    double forward = 0.0, backward = 0.0;
+    int64_t worlds = 0, reversible = 0;
+    for (const report_model *model = report->first; model; model = model->next) {
+        if (!has_row(model) || strcmp(get_kind(model), kind) || !is_first(report, model, true))
+            continue;
+        const report_model *best = find_group(report, get_world_name(model), kind).best;
+        const double back = json_tree_double(best->forecast, "vpt_backward");
+        forward += json_tree_double(best->forecast, "vpt_forward");
+        worlds++;
+        if (!isfinite(back)) continue;
+        backward += back;
+        reversible++;
+    }
+    buffer_printf(html, "<li>");
+    html_page_text(html, kind);
+    buffer_printf(html, ": %.4g frames forward", forward / (double)worlds);
+    if (reversible) buffer_printf(html, " and %.4g backward", backward / (double)reversible);
+    buffer_printf(html, ", mean of the best models of %lld worlds", (long long)worlds);
+    if (!strcmp(kind, "hgn++")) buffer_printf(html, " (paper, 13 worlds: 267 and 178)");
+    if (!strcmp(kind, "hgn")) buffer_printf(html, " (paper, 13 worlds: 11 and 0)");
+    buffer_printf(html, "</li>\n");
+}
+
+// Printed where some world has several models of one kind.
+static void print_best_models(buffer *html, const plumb_report *report)
+{
+    bool several = false;
+    for (const report_model *model = report->first; model; model = model->next)
+        several = several || (has_row(model) && !is_first(report, model, true));
+    if (!several) return;
+    buffer_printf(html, "<h3>The best model of each world</h3>\n<table id=best><tr><th>world</th>"
+                        "<th>model</th><th>Rec 1e-7</th><th>Ext 1e-7</th><th>VPT</th>"
+                        "<th>Sym</th><th>R2</th></tr>\n");
+    for (const report_model *model = report->first; model; model = model->next)
+        if (has_row(model) && is_first(report, model, true)) print_best(html, report, model);
+    buffer_printf(html, "</table>\n<ul id=averages>\n");
+    for (const report_model *model = report->first; model; model = model->next)
+        if (has_row(model) && is_first(report, model, false))
+            print_average(html, report, get_kind(model));
+    buffer_printf(html, "</ul>\n");
+}
+
 // True if an earlier model has the same world.
 static bool is_repeated(const plumb_report *report, const report_model *model)
 {
@@ -120,6 +242,7 @@ static bool is_repeated(const plumb_report *report, const report_model *model)
 void paper_table_print(buffer *html, const plumb_report *report)
 {
     bool any = false;
+    print_best_models(html, report);
     for (const report_model *model = report->first; model; model = model->next) {
         if (!has_row(model) || is_repeated(report, model)) continue;
         if (!any)

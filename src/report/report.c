@@ -421,6 +421,29 @@ double report_model_vpt(const report_model *model)
     return json_tree_double(model->forecast, "vpt");
 }
 
+// kappa and its companions are in the record of SyMetric, or in that of the evaluation.
+static double get_kappa_value(const report_model *model, const char *key)
+{
+    const double value = json_tree_double(model->kappa, key);
+    return isfinite(value) ? value : json_tree_double(model->evaluate, key);
+}
+
+double report_model_score(const report_model *model)
+{
+    const double score = get_kappa_value(model, "kappa_score");
+    if (isfinite(score)) return score;
+    // Older records have its parts only.
+    const double held = get_kappa_value(model, "r2_state");
+    const double by_constants = get_kappa_value(model, "kappa_constants");
+    const double kappa = isfinite(by_constants) ? by_constants : get_kappa_value(model, "kappa");
+    return held > 0.9 || isnan(held) ? kappa * fmax(get_kappa_value(model, "r2_latent"), 0.0) : 0.0;
+}
+
+bool report_model_is_partial(const report_model *model)
+{
+    return get_kappa_value(model, "r2_latent") < 0.5; // as plumb measure
+}
+
 double report_model_vpt_frame(const report_model *model, int64_t item)
 {
     if (!model->error || item >= model->frames.items) return (double)NAN;

@@ -122,6 +122,11 @@ int64_t report_model_trained_frames(const report_model *model);
 double report_model_vpt_frame(const report_model *model, int64_t item);
 /// Valid prediction time in frames; NaN if it was not measured.
 double report_model_vpt(const report_model *model);
+/// kappa_score, by which models are sorted: kappa times r2_latent, 0 if the latents do not hold the
+/// state. NaN if kappa was not measured.
+double report_model_score(const report_model *model);
+/// Is so little of the latents explained that kappa describes a part of them only?
+bool report_model_is_partial(const report_model *model);
 /// Copies one frame of a video to `rgb` (height, width, 3), row 0 at the top.
 void report_model_copy_frame(uint8_t *rgb, const report_model *model, const report_video *video,
                              int64_t item, int64_t step);

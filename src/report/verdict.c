@@ -10,7 +10,7 @@
 #include "report/report_model.h"
 
 // The verdict that the measure wrote into the record. An older record has only its parts.
-static plumb_verdict find_verdict(const report_model *model, const json_tree *published)
+static plumb_verdict find_verdict(const report_model *model)
 {
     const char *name = json_tree_string(model->kappa, "verdict");
     // By name.
@@ -18,10 +18,9 @@ static plumb_verdict find_verdict(const report_model *model, const json_tree *pu
         if (!strcmp(name, plumb_verdict_name((plumb_verdict)v))) return (plumb_verdict)v;
     const json_tree *canonical = json_tree_find(model->kappa, "canonical");
     const bool known = canonical && isfinite(canonical->number);
-    return plumb_phase_space_decide(json_tree_double(published, "degenerate") > 0.5,
-                                    !known                    ? PLUMB_VERDICT_NOT_DETERMINED
-                                    : canonical->number > 0.5 ? PLUMB_VERDICT_LEARNT
-                                                              : PLUMB_VERDICT_NOT_LEARNT);
+    return !known                    ? PLUMB_VERDICT_NOT_DETERMINED
+           : canonical->number > 0.5 ? PLUMB_VERDICT_LEARNT
+                                     : PLUMB_VERDICT_NOT_LEARNT;
 }
 
 // The words for a verdict that is not determined.
@@ -46,7 +45,7 @@ static plumb_verdict describe_phase_space(char *text, size_t size, const report_
     const json_tree *m = model->measure ? model->measure : model->mlp;
     const double r2 = json_tree_double(m, "r2"), kappa = json_tree_double(model->kappa, "kappa");
     const bool passes = json_tree_double(m, "symetric") > 0.5;
-    const plumb_verdict verdict = find_verdict(model, m);
+    const plumb_verdict verdict = find_verdict(model);
     char sym[32], published[160];
     if (json_tree_double(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
     else text_format(sym, sizeof sym, "%.2g", json_tree_double(m, "sym"));

@@ -185,3 +185,13 @@ def test_the_divergence_is_that_of_the_inferred_frame(run, tmp_path):
 def test_wrong_usage_is_one_line(run):
     plumb.refused("not 0; see plumb evaluate --help", code=2)
     plumb.refused("did you mean both", run, "--method", "bth", code=2)
+
+
+def test_loops_go_through_the_encoder(run):
+    """The zoo's model of mass-spring is canonical up to a sign; a run of two steps is not."""
+    small = ("--loops", 8, "--loop-states", 16)
+    found = plumb.answer("hgn++-mass-spring", *small)
+    assert abs(found["loops_cosine"]) > 0.99 and found["run"] == "hgn++-mass-spring"
+    assert "through the encoder" in plumb.run("hgn++-mass-spring", *small, "--require", "loops").stdout
+    assert abs(plumb.answer(run, *small)["loops_cosine"]) < 0.9
+    plumb.refused("loop_states 3", "hgn++-mass-spring", "--loops", 8, "--loop-states", 3, code=2)

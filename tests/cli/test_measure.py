@@ -462,3 +462,37 @@ def test_loops_are_measured_without_a_fit(tmp_path):
     refused("loop", tmp_path / "none.npz", "--loops")
     refused("takes one file", "--loops", code=2)
     Program("simulate").refused("has no loops", "rooms/freeform", "--loops", 2, "--out", tmp_path / "r.npz")
+
+
+# ---- layouts and trajectories that diverge ----
+
+def test_layouts_are_named_and_set(tmp_path):
+    """A sheared map of two pairs, with the latents in the order (q1, p1, q2, p2)."""
+    truth = springs(2, 40, 40, np.random.default_rng(3))
+    q1, q2, p1, p2 = (truth[..., i] for i in range(4))
+    latent = np.stack([q1, p1 + q2**2 / 2, q2, p2 + q1 * q2], 2)
+    np.savez(tmp_path / "x.npz", latent=latent, truth=truth)
+    found = answer(tmp_path / "x.npz")
+    assert found["verdict"] == "not learnt" and "option layout: interleaved" in found["hint"]
+    assert found["hint"] in found["verdict_why"]
+    found = answer(tmp_path / "x.npz", "--layout", "interleaved")
+    assert found["verdict"] == "learnt" and found["hint"] is None
+    refused("interleaved", tmp_path / "x.npz", "--layout", "sideways", code=2)
+    refused("this layout needs", tmp_path / "x.npz", "--truth-layout", "circle")
+    circle = np.stack([np.cos(q1), np.sin(q1), p1], 2)
+    np.savez(tmp_path / "c.npz", latent=np.stack([q1, p1], 2), truth=circle)
+    refused("the layout circle", tmp_path / "c.npz")
+    assert answer(tmp_path / "c.npz", "--truth-layout", "circle")["verdict"] == "learnt"
+
+
+def test_drop_diverged_is_for_symetric_too(tmp_path):
+    truth = springs(1, 40, 40, np.random.default_rng(3))
+    latent = truth @ [[0.8, -0.6], [0.6, 0.8]]
+    latent[17] *= np.exp(0.3 * np.arange(40))[:, None]
+    np.savez(tmp_path / "x.npz", latent=latent, truth=truth)
+    kept = answer(tmp_path / "x.npz")
+    assert kept["canonical"] == 1 and kept["diverged"] == [17] and kept["dropped"] == 0 and kept["symetric"] == 0
+    assert "--drop-diverged" in run(tmp_path / "x.npz").stdout
+    found = answer(tmp_path / "x.npz", "--drop-diverged")
+    assert found["verdict"] == "learnt" and found["dropped"] == 1 and found["symetric"] == 1
+    assert "17" in found["verdict_why"]

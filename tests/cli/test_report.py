@@ -150,6 +150,39 @@ def test_correlations_over_models_are_those_of_the_ranks(page, tmp_path):
     assert re.search(r"kappa +\+0\.80 .*n=5 +-", table) and re.search(r"r2 .* 0\.41$", table, re.M) and "absolute value" in table
 
 
+def test_a_study_has_the_best_model_of_each_world_beside_the_paper(page):
+    records = [json.loads(line) for line in (SOURCE / "studies/hgn-family.jsonl").read_text().splitlines()]
+    report.run(SOURCE / "studies/hgn-family.jsonl", "--out", page)
+    text = page.read_text()
+    table = text[text.index("id=best"):text.index("id=averages")]
+    rows = re.findall(r"<tr[^>]*><td>([^<]*)</td><td>([^<]*)</td>(.*?)</tr>", table)
+    for kind in ("hgn++", "hgn"):
+        forward = []
+        for world in {r["world"] for r in records}:
+            group = [r for r in records if r["model"] == kind and r["world"] == world]
+            best = max(group, key=lambda r: r["evaluate"]["vpt"])
+            forward.append(best["evaluate"]["vpt_forward"])
+            at = [i for i, row in enumerate(rows) if row[0] == world and row[1].startswith(f"{best['run']}, best of {len(group)} (VPT")]
+            assert len(at) == 1, (kind, world)
+            assert rows[at[0] + 1][:2] == (world, f"paper, {kind.upper()}")
+        assert f"<li>{kind}: {sum(forward) / len(forward):.4g} frames forward" in text
+    assert "(paper, 13 worlds: 267 and 178)" in text and "(paper, 13 worlds: 11 and 0)" in text
+
+
+def test_a_still_picture_that_scores_as_well_is_named(page, tmp_path):
+    records = [json.loads(line) for line in (SOURCE / "studies/hgn-family.jsonl").read_text().splitlines()[:2]]
+    for still, record in zip((0, 499), records):
+        record["evaluate"].update(vpt_mean_frame=still, vpt_last_frame=0)
+        record["evaluate"]["forecast"]["vpt"] = 400 + still / 10
+    (tmp_path / "two.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    report.run(tmp_path / "two.jsonl", "--out", page)
+    assert "; a still picture has 499" in page.read_text()
+    records[1]["evaluate"].update(vpt_mean_frame=1)
+    (tmp_path / "two.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    report.run(tmp_path / "two.jsonl", "--out", tmp_path / "other.html")
+    assert "a still picture has" not in (tmp_path / "other.html").read_text()
+
+
 def test_the_record_of_the_demo_is_a_page(page, tmp_path):
     (tmp_path / "demo.json").write_text(plumb.run("demo", "--json").stdout)
     report.run(tmp_path / "demo.json", "--out", page)

@@ -49,16 +49,29 @@ static plumb_phase_space measure(const forged *f, const plumb_phase_space_option
     return r;
 }
 
-TEST(the_rule_takes_kappa_and_never_symetric_alone)
+// One orbit of an oscillator, the same for all trajectories but for the phase: no area at all.
+static void one_orbit(forged *f)
 {
-    CHECK_EQUAL(plumb_phase_space_decide(false, PLUMB_VERDICT_LEARNT), PLUMB_VERDICT_LEARNT);
-    CHECK_EQUAL(plumb_phase_space_decide(false, PLUMB_VERDICT_NOT_LEARNT),
-                PLUMB_VERDICT_NOT_LEARNT);
-    CHECK_EQUAL(plumb_phase_space_decide(false, PLUMB_VERDICT_NOT_DETERMINED),
-                PLUMB_VERDICT_NOT_DETERMINED);
-    CHECK_EQUAL(plumb_phase_space_decide(true, PLUMB_VERDICT_LEARNT), PLUMB_VERDICT_LEARNT);
-    CHECK_EQUAL(plumb_phase_space_decide(true, PLUMB_VERDICT_NOT_DETERMINED),
-                PLUMB_VERDICT_NOT_LEARNT);
+    for (int64_t r = 0; r < TRAJECTORIES * STEPS; r++) {
+        double *s = f->truth_data + 2 * r, *z = f->latent_data + 2 * r;
+        const double radius = sqrt(s[0] * s[0] + s[1] * s[1]);
+        s[0] /= radius, s[1] /= radius;
+        z[0] = s[0], z[1] = 0.0;
+    }
+}
+
+TEST(symetric_never_decides)
+{
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, rotate);
+    one_orbit(&f);
+    plumb_phase_space_options opt = plumb_phase_space_defaults();
+    opt.coordinates_only = true;
+    plumb_phase_space r = measure(&f, &opt);
+    CHECK(r.polynomial.degenerate);
+    CHECK_EQUAL(r.coordinates, r.kappa.canonical);
+    CHECK_EQUAL(r.verdict, r.coordinates);
+    plumb_phase_space_clear(&r);
+    forged_free(&f);
 }
 
 TEST(a_canonical_map_is_learnt_and_a_stretch_is_not)
@@ -300,4 +313,59 @@ TEST(no_estimator_of_kappa_depends_on_shift_or_unit)
             forged_free(&f);
         }
     }
+}
+
+// A right model of which two trajectories run away.
+static void run_away(forged *f)
+{
+    const int64_t which[] = {7, 30};
+    for (int i = 0; i < 2; i++)
+        for (int64_t t = 0; t < STEPS; t++)
+            for (int j = 0; j < 2; j++)
+                f->latent_data[(which[i] * STEPS + t) * 2 + j] *= exp(0.2 * (double)t);
+}
+
+TEST(diverged_trajectories_are_left_out_of_symetric_too)
+{
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, rotate);
+    run_away(&f);
+    plumb_phase_space_options opt = plumb_phase_space_defaults();
+    plumb_phase_space r = measure(&f, &opt);
+    CHECK_EQUAL(r.kappa.canonical, PLUMB_VERDICT_LEARNT);
+    CHECK_EQUAL(r.kappa.diverged_count, 2);
+    CHECK(strstr(r.why, "it diverges: 7, 30"));
+    CHECK_EQUAL(r.polynomial.dropped, 0);
+    plumb_phase_space_clear(&r);
+    opt.drop_diverged = true;
+    r = measure(&f, &opt);
+    CHECK_NEAR(r.polynomial.symetric, 1.0, 0.0);
+    CHECK_EQUAL(r.polynomial.dropped, 2);
+    CHECK_EQUAL(r.verdict, PLUMB_VERDICT_LEARNT);
+    plumb_phase_space_clear(&r);
+    forged_free(&f);
+}
+
+// Two trajectories of another map, that do not diverge.
+static void spoil_two(forged *f)
+{
+    const int64_t which[] = {4, 9};
+    for (int i = 0; i < 2; i++)
+        for (int64_t t = 0; t < STEPS; t++) {
+            double *z = f->latent_data + (which[i] * STEPS + t) * 2;
+            z[0] *= 6.0, z[1] *= 6.0;
+        }
+}
+
+TEST(trajectories_that_carry_the_loss_are_named)
+{
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, rotate);
+    spoil_two(&f);
+    plumb_phase_space_options opt = plumb_phase_space_defaults();
+    opt.coordinates_only = true;
+    plumb_phase_space r = measure(&f, &opt);
+    CHECK(r.verdict != PLUMB_VERDICT_LEARNT);
+    CHECK(strstr(r.why, "is in trajectories "));
+    CHECK(strstr(r.why, " 4") && strstr(r.why, " 9"));
+    plumb_phase_space_clear(&r);
+    forged_free(&f);
 }

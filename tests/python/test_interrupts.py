@@ -16,7 +16,7 @@ import numpy as np
 import plumb
 folder, name, moments, twice = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "twice"
 rng = np.random.default_rng(1)
-state = plumb.world("mass-spring").batch(200, seed=1).state
+state = plumb.world("mass-spring").batch(100, seed=1).state
 wide = np.concatenate([np.tanh(state @ rng.normal(size=(2, 16)))] , -1)
 frames = rng.random((40, 120, 16, 16, 3), dtype=np.float32)
 run = plumb.load_run(str(folder / "run"))
@@ -31,9 +31,9 @@ works = {
     "forecast": lambda: [plumb.forecast(truth=frames, prediction=frames) for _ in range(20)],
     "surprise": lambda: plumb.surprise(rng.random((2000, 4)), feature=rng.random((2000, 4, 32)), observation=rng.random((4000, 32))),
     "loader": load,
-    "rollout": lambda: run.rollout(10, 1000),
-    "evaluate": lambda: run.evaluate(count=8, steps=600, measured=40),
-    "report": lambda: plumb.report(folder / "page.html", folder / "run", steps=1000),
+    "rollout": lambda: run.rollout(10, 400),
+    "evaluate": lambda: run.evaluate(count=8, steps=200, measured=40, mlp=False),
+    "report": lambda: plumb.report(folder / "page.html", folder / "run", steps=300),
 }
 work = works[name]
 started = time.monotonic()
@@ -76,7 +76,7 @@ def folder(shared):
 
 @pytest.mark.parametrize("name, times", [(name, "once") for name in NAMES] + [(name, "twice") for name in (NAMES if LONG else ("report",))])
 def test_ctrl_c_ends_the_call_and_nothing_else(name, times, folder):
-    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", PROGRAM, folder, name, str(40 if LONG else 1 if SANITIZE else 3), times],
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", PROGRAM, folder, name, str(40 if LONG else 1 if SANITIZE else 2), times],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     interrupted, whole, latest = map(float, done.stdout.split())

@@ -54,6 +54,16 @@ def good():
 
 # ---- SyMetric and kappa ----
 
+def test_a_layout_is_named_by_its_word():
+    state = plumb.world("double-pendulum").batch(40, seed=1).state
+    mixed = np.asarray(state)[..., [0, 2, 1, 3]]
+    assert plumb.symetric(mixed, state, layout="interleaved").kappa > 0.999
+    assert "interleaved" in plumb.symetric(mixed, state).hint
+    assert plumb.symetric(state, mixed, truth_layout="interleaved").kappa > 0.999
+    with pytest.raises(ValueError):
+        plumb.symetric(state, state, layout="sideways")
+
+
 def test_momenta_replace_the_velocities_of_a_lagrangian_model():
     batch = plumb.world("double-pendulum").batch(40, steps=60, seed=3)
     state, slope = np.asarray(batch.state), np.gradient(np.asarray(batch.state), 0.05, axis=1)

@@ -221,7 +221,11 @@ TEST(each_kind_of_failure_has_its_own_words)
          "wrong physics"},
         {"{\"r2\": 0.5, \"sym\": 0.2, \"symetric\": 0, \"canonical\": 0, \"kappa\": 0.4}",
          "cannot be read off"},
-        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true}", "no area"},
+        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true, \"canonical\": 0, "
+         "\"kappa\": 0}",
+         "no area"},
+        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true}",
+         "<b>Not decided</b>"}, // SyMetric never decides
         {"{\"r2\": 0.99, \"sym\": 0.001, \"symetric\": 1, \"canonical\": 0, \"kappa\": 0.4}",
          "(kappa 0.4): this model did not learn"},
         {"{\"r2\": 0.99, \"sym\": 0.1, \"symetric\": 0, \"canonical\": 1, \"kappa\": 0.99}",
@@ -374,6 +378,35 @@ TEST(many_models_say_which_measure_predicts_vpt)
     CHECK_OK(plumb_report_save(r, file(".html")));
     char *text = contents(path);
     assert_non_null(strstr(text, "This run failed: step 3: NaN."));
+    free(text);
+    plumb_report_free(r);
+}
+
+TEST(models_are_sorted_by_score_and_a_partial_kappa_is_marked)
+{
+    plumb_report *r;
+    CHECK_OK(plumb_report_create(&r));
+    // An older record without kappa_score, one of which little is explained, one that is best.
+    CHECK_OK(plumb_report_add_record(
+        r, "older",
+        "{\"r2\": 0.99, \"sym\": 0.1, \"kappa\": 0.9, \"r2_latent\": 0.8, \"r2_state\": 0.95}"));
+    CHECK_OK(
+        plumb_report_add_record(r, "hardly",
+                                "{\"r2\": 0.99, \"sym\": 0.1, \"kappa\": 1, \"kappa_score\": 0.26, "
+                                "\"r2_latent\": 0.26, \"r2_state\": 0.95}"));
+    CHECK_OK(plumb_report_add_record(
+        r, "finest",
+        "{\"r2\": 0.99, \"sym\": 0.1, \"kappa\": 0.98, \"kappa_score\": 0.97, "
+        "\"r2_latent\": 0.99, \"r2_state\": 0.99}"));
+    CHECK_OK(plumb_report_save(r, file(".html")));
+    char *text = contents(path);
+    const char *table = strstr(text, "id=overview");
+    assert_non_null(table);
+    const char *finest = strstr(table, ">finest<"), *older = strstr(table, ">older<"),
+               *hardly = strstr(table, ">hardly<");
+    assert_true(finest && older && hardly && finest < older && older < hardly);
+    assert_non_null(strstr(hardly, " *</td>"));
+    assert_true(!strstr(finest, " *</td>") || strstr(finest, " *</td>") > hardly);
     free(text);
     plumb_report_free(r);
 }

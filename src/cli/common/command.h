@@ -175,6 +175,8 @@ const char *table_duration(char *text, size_t size, double seconds);
 void table_kappa(const plumb_kappa *kappa);
 /// The rows of the flow and its sentence.
 void table_flow(const plumb_flow *flow);
+/// Rows of the actions of loops.
+void table_loops(const plumb_loops *loops);
 /// MSE and VPT of one direction.
 void table_direction(const char *name, const plumb_forecast_direction *direction);
 /// The VPT by both averages.

@@ -175,3 +175,11 @@ void table_stills(const plumb_forecast_direction *direction)
              direction->still_threshold);
     table_value("  above still", direction->vpt_above_still, note);
 }
+
+void table_loops(const plumb_loops *loops)
+{
+    table_row("cosine", loops->cosine, loops->cosine_ci,
+              "of latent and true actions; 1 or -1: canonical");
+    table_row("slope", loops->slope, loops->slope_ci,
+              "latent action per true action, the constant c");
+}

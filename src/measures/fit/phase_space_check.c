@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/status.h"
+#include "measures/fit/circle_columns.h"
 
 static plumb_status check_one(const plumb_array *a, const char *name)
 {
@@ -11,6 +12,11 @@ static plumb_status check_one(const plumb_array *a, const char *name)
     plumb_array_shape_string(shape, sizeof shape, a);
     if (a->ndim != 3)
         return fail(PLUMB_ESHAPE, "%s is %s; expected (trajectories, steps, 2n), q first then p",
+                    name, shape);
+    if (a->shape[2] % 2 && circle_columns_find(a) != CIRCLE_NONE)
+        return fail(PLUMB_ESHAPE,
+                    "%s is %s; the last axis must be even. It looks like (cos, sin, p), which is "
+                    "the layout circle",
                     name, shape);
     if (a->shape[2] < 2 || a->shape[2] % 2)
         return fail(PLUMB_ESHAPE, "%s is %s; the last axis must be even", name, shape);

@@ -136,6 +136,7 @@ static plumb_status read_rows(kappa_work *work, const plumb_array *latent,
     // At most MAX_ROWS rows, the same number of steps from each trajectory, at least two.
     const int64_t steps = truth->shape[1], fit = MAX_ROWS / out->trajectories;
     out->steps = steps <= fit ? steps : fit > 2 ? fit : 2;
+    out->is_thinned = out->steps < steps;
     out->rows = out->trajectories * out->steps;
     out->first_half_rows = (out->trajectories + 1) / 2 * out->steps;
     out->search_stride = out->rows > SEARCH_ROWS ? (out->rows + SEARCH_ROWS - 1) / SEARCH_ROWS : 1;
@@ -217,9 +218,13 @@ static plumb_status find_diverged(kappa_work *work)
     plumb_status st = measure_reach(latent, work->mem, rows->latent, rows, rows->latent_dims);
     if (!st) st = measure_reach(truth, work->mem, rows->truth, rows, rows->truth_dims);
     int64_t count = 0;
-    for (int64_t k = 0; k < all && !st; k++)
-        if (latent[k] > diverged_reach && latent[k] > diverged_ratio * truth[k])
-            diverged[count++] = rows->trajectory[k];
+    for (int64_t k = 0; k < all && !st; k++) {
+        if (!(latent[k] > diverged_reach && latent[k] > diverged_ratio * truth[k])) continue;
+        int64_t at = count++; // in increasing order
+        for (; at > 0 && diverged[at - 1] > rows->trajectory[k]; at--)
+            diverged[at] = diverged[at - 1];
+        diverged[at] = rows->trajectory[k];
+    }
     if ((double)count <= max_diverged * (double)all && all - count >= MIN_TRAJECTORIES)
         rows->diverged = diverged, rows->diverged_count = count;
     return st;

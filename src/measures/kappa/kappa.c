@@ -202,13 +202,14 @@ static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plum
     if (!st) st = fill_result(out, work);
     out->diverged_count = work->rows.diverged_count;
     out->diverged = work->rows.diverged;
+    out->n = work->rows.truth_dims / 2;
+    out->m = work->rows.latent_dims / 2;
     if (!st) st = kappa_decide(out, work);
+    if (!st) st = kappa_find_hint(out, work, latent, truth);
     if (st) return st;
     const char *note = work->truth.note;
     out->reduced = *note ? arena_strdup(work->keep, note) : NULL;
     if (*note && !out->reduced) return PLUMB_EMEMORY;
-    out->n = work->rows.truth_dims / 2;
-    out->m = work->rows.latent_dims / 2;
     out->n_used = (work->truth.form_dims - work->surface.codim) / 2;
     out->trajectories = work->rows.trajectories;
     out->dropped = work->rows.dropped;

@@ -24,6 +24,7 @@ typedef struct kappa_rows {
     int64_t latent_dims;           // 2m
     int64_t dropped;               // trajectories left out because of NaN or infinity
     int64_t search_stride;         // searches take every Nth row
+    bool is_thinned;               // steps were left out
     int64_t diverged_count;        // trajectories left out because their latents diverge
     const int64_t *diverged;       // (diverged_count) their indices in the arrays given
     int64_t constants;             // that the caller gave
@@ -110,6 +111,7 @@ typedef struct kappa_pullback_form {
     double missed;        // share of the latents' variance that is neither explained nor noise
     double missed_slope;  // largest share of a latent's squared slopes that is missed and no noise
     double coarse_kappa;  // kappa of a simpler fit
+    double *residual2;    // (trajectories) squared held-out residuals of G, all outputs alike
     double *unexplained;  // (2m) share of the variance; 0 for latents that are no output of G
     double r2;            // of G, weighted by variance
     double *dot;          // (trajectories) <O, A>
@@ -225,6 +227,11 @@ plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work 
 
 /// Maps symplectic by design, in both directions: out->symplectic_r2, symplectic and its interval.
 plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work);
+
+/// After the verdict: are the arrays read as they were meant? Sets result->hint, and adds it to
+/// why.
+plumb_status kappa_find_hint(plumb_kappa *result, kappa_work *work, const plumb_array *latent,
+                             const plumb_array *truth);
 
 /// The verdict on measured numbers: canonical, why and symplectic_r2 of `result`. Where the
 /// symplectic map is the better estimate, it also sets kappa to 1.

@@ -13,6 +13,8 @@ static const double max_missed = 0.05;
 // A larger share of the squared slopes of a latent that is neither explained nor noise could change
 // the form.
 static const double max_missed_slope = 0.08;
+// Missed slopes may change kappa by this many times their share.
+static const double max_wave_error = 3.0;
 // Above this form error the correction for it decides, not the data.
 static const double max_form_error = 0.1;
 // Below this form error a low kappa is certain.
@@ -23,8 +25,16 @@ static const double min_doubtful_kappa = 0.1;
 static const double error_margin = 6.0;
 // Latents that hold this share of the state may hold all of it by a map that is hard to fit.
 static const double most_of_state = 0.85;
-// A form this small relative to what it could be is only the error of the fit.
-static const double min_relative_area = 1e-3;
+// With fewer trajectories per dimension than the second value, latents that hold more than the
+// first may hold all of the state too.
+static const double some_of_state = 0.5;
+static const int64_t few_trajectories = 15;
+// A form this small relative to what it could be is only the error of the fit; the second value is
+// for a form whose constant is not distinguishable from 0.
+static const double min_relative_area = 1e-3, small_relative_area = 0.05;
+// Between the bar and this value kappa is doubtful if its interval reaches below the bar by the
+// second value.
+static const double clear_kappa = 0.95, doubt_margin = 0.05;
 // A latent of which more than this is unexplained is no function of the state.
 static const double function_limit = 0.5;
 // Of the true form less than this is left on a surface without area.
@@ -34,6 +44,10 @@ static const double min_form_share = 0.01;
 static const double better = 0.9, far_better = 0.5;
 // What the training of the symplectic map may leave unexplained.
 static const double training_error = 0.002;
+
+// Few trajectories carry the loss if at most one in MIN_SHARE has this share of it.
+enum { MIN_SHARE = 20 };
+static const double most_of_loss = 0.5;
 
 typedef enum verdict_reason {
     REASON_ONE_SURFACE,      // all states lie on a surface without area
@@ -49,6 +63,7 @@ typedef enum verdict_reason {
     REASON_SYMPLECTIC_FITS,  // the symplectic map predicts at least as well as the free one
     REASON_SYMPLECTIC_FAILS, // the symplectic map predicts clearly worse
     REASON_NO_AREA,          // q and p of each pair carry the same
+    REASON_NEAR_BAR,         // kappa is near its bar, on either side of it within the interval
 } verdict_reason;
 
 const char *plumb_verdict_name(plumb_verdict verdict)
@@ -105,9 +120,31 @@ static bool has_hidden_motion(const kappa_work *work)
     return false;
 }
 
+// The interval of the kappa that decides.
+static plumb_interval deciding_interval(const plumb_kappa *r)
+{
+    return isnan(r->kappa_constants) ? r->kappa_ci : r->kappa_constants_ci;
+}
+
+// Is kappa just above its bar, while its interval reaches far below it?
+static bool is_barely_above(const plumb_kappa *r, const plumb_kappa_options *opt)
+{
+    return deciding_kappa(r) > opt->kappa_bar && deciding_kappa(r) < clear_kappa &&
+           deciding_interval(r).low < opt->kappa_bar - doubt_margin;
+}
+
+// Is kappa below its bar, while its interval reaches above it?
+static bool may_be_above(const plumb_kappa *r, const plumb_kappa_options *opt)
+{
+    return !(deciding_kappa(r) > opt->kappa_bar) && deciding_interval(r).high > opt->kappa_bar;
+}
+
 // Is the form error too large for a certain verdict?
 static bool is_uncertain(const plumb_kappa *r, const plumb_kappa_options *opt)
 {
+    if (r->r2_state > opt->r2_bar && deciding_kappa(r) > min_doubtful_kappa &&
+        (is_barely_above(r, opt) || may_be_above(r, opt)))
+        return true;
     const double limit = deciding_kappa(r) > opt->kappa_bar ? max_form_error : certain_form_error;
     return r->r2_state > opt->r2_bar && deciding_kappa(r) > min_doubtful_kappa &&
            r->form_error > limit;
@@ -134,6 +171,12 @@ static bool needs_neighbours(const plumb_kappa *r, const plumb_kappa_options *op
            r->r2_local > opt->r2_bar;
 }
 
+// Are there so few trajectories that a bent map could be fitted neither way?
+static bool has_few_trajectories(const kappa_work *work)
+{
+    return work->rows.trajectories < few_trajectories * work->truth.form_dims;
+}
+
 // What the free fit alone says.
 static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *work, bool hidden,
                                       bool many_to_one)
@@ -143,12 +186,21 @@ static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *wo
     const bool high = deciding_kappa(r) > opt->kappa_bar;
     if (work->surface.form_share < min_form_share) return REASON_ONE_SURFACE;
     if (many_to_one) return REASON_MANY_TO_ONE;
-    if (held > most_of_state && r->form_error > max_form_error) return REASON_HALVES_DIFFER;
+    if (held > most_of_state && r->form_error > max_form_error &&
+        deciding_interval(r).high > opt->kappa_bar)
+        return REASON_HALVES_DIFFER;
+    if (!(held > opt->r2_bar) && held > some_of_state && has_few_trajectories(work) &&
+        work->form.missed > max_missed && r->form_error > max_form_error)
+        return REASON_MAP_TOO_CURVED;
     if (!(held > opt->r2_bar))
         return needs_neighbours(r, opt) ? REASON_STATE_NOT_FOUND : REASON_STATE_LOST;
     if (high && work->form.missed > max_missed) return REASON_MAP_TOO_CURVED;
-    if (high) return has_fine_waves(work) ? REASON_FINE_WAVES : REASON_CANONICAL;
+    if (high && has_fine_waves(work)) return REASON_FINE_WAVES;
+    if (high) return is_barely_above(r, opt) ? REASON_NEAR_BAR : REASON_CANONICAL;
     if (hidden) return REASON_NOT_A_FUNCTION;
+    if (has_fine_waves(work) && deciding_kappa(r) > min_doubtful_kappa &&
+        deciding_interval(r).high + max_wave_error * work->form.missed_slope > opt->kappa_bar)
+        return REASON_FINE_WAVES;
     if (is_uncertain(r, opt) && deciding_kappa(r) + error_margin * r->form_error > opt->kappa_bar)
         return REASON_HALVES_DIFFER;
     return REASON_FORM_BROKEN;
@@ -168,10 +220,23 @@ static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, const kappa
     if (unexplained <= share * free_unexplained && !constants && work->form.missed <= max_missed &&
         unexplained < max_missed)
         return REASON_SYMPLECTIC_FITS;
-    if (reason != REASON_FINE_WAVES && unexplained > 2.0 * free_unexplained + training_error &&
-        r->form_error < max_form_error)
+    const bool high = deciding_kappa(r) > work->opt->kappa_bar;
+    if ((reason != REASON_FINE_WAVES || !high) &&
+        unexplained > 2.0 * free_unexplained + training_error && r->form_error < max_form_error)
         return REASON_SYMPLECTIC_FAILS;
     return reason;
+}
+
+// Is there no area, but for errors of the fit? Either it is far too small, or it is small and its
+// mean, by which a map sheared ever so much keeps its sign, differs between the halves.
+static bool has_no_area(const plumb_kappa *r, const kappa_work *work)
+{
+    const double *c = work->form.half_c;
+    if (deciding_kappa(r) > work->opt->kappa_bar) return false;
+    if (work->form.relative_area < min_relative_area) return true;
+    return deciding_kappa(r) < min_doubtful_kappa && r->r2_latent > work->opt->r2_bar &&
+           work->form.relative_area < small_relative_area &&
+           fabs(c[0] - c[1]) > 0.5 * fabs(c[0] + c[1]);
 }
 
 // ---- text ----
@@ -267,6 +332,12 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
             "its symplectic form",
             deciding_kappa(r), r->symplectic_r2, free_r2);
         break;
+    case REASON_NEAR_BAR:
+        text_format(text, size,
+                    "not determined: kappa %s is near its bar %g, and its interval [%.3f, %.3f] "
+                    "reaches below; more trajectories would tell",
+                    kappa, opt->kappa_bar, deciding_interval(r).low, deciding_interval(r).high);
+        break;
     case REASON_NO_AREA:
         text_format(text, size,
                     "kappa %.4f: the latents hold the true state, but positions and momenta that "
@@ -274,6 +345,55 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
                     deciding_kappa(r));
         break;
     }
+}
+
+// Names the trajectories with most of `loss` (trajectories, in row order), if they are few.
+static bool append_losers(char *text, size_t size, const double *loss, const char *what,
+                          const kappa_work *work)
+{
+    enum { MAX_NAMED = 5 };
+    const int64_t all = work->rows.trajectories;
+    int64_t named[MAX_NAMED], count = 0;
+    double sum = 0.0, part = 0.0;
+    for (int64_t k = 0; k < all; k++) sum += loss[k];
+    while (count < MAX_NAMED && (count + 1) * MIN_SHARE <= all && part < most_of_loss * sum) {
+        int64_t worst = -1;
+        for (int64_t k = 0; k < all; k++) {
+            bool taken = false;
+            for (int64_t i = 0; i < count; i++) taken = taken || named[i] == k;
+            if (!taken && (worst < 0 || loss[k] > loss[worst])) worst = k;
+        }
+        named[count++] = worst;
+        part += loss[worst];
+    }
+    if (!(sum > 0.0) || part < most_of_loss * sum) return false;
+    size_t used = strlen(text);
+    text_format(text + used, size - used, "; %.2g of %s is in %s", part / sum, what,
+                count == 1 ? "trajectory" : "trajectories");
+    for (int64_t i = 0; i < count; i++) {
+        used = strlen(text);
+        text_format(text + used, size - used, i ? ", %lld" : " %lld",
+                    (long long)work->rows.trajectory[named[i]]);
+    }
+    return true;
+}
+
+// Of a model that is not learnt: which trajectories carry the loss of the form, or of the fit.
+static plumb_status append_loss(char *text, size_t size, const plumb_kappa *r,
+                                const kappa_work *work)
+{
+    const kappa_pullback_form *f = &work->form;
+    double *loss = ARENA_ALLOC(work->mem, double, work->rows.trajectories);
+    if (!loss) return PLUMB_EMEMORY;
+    const double scale =
+        work->latent.max_deviation * work->rows.latent_unit / work->rows.truth_unit;
+    const double c = scale > 0.0 ? r->c / (scale * scale) : 0.0;
+    for (int64_t k = 0; k < work->rows.trajectories; k++)
+        loss[k] = fmax(f->form_norm2[k] - 2.0 * c * f->dot[k] + c * c * f->true_norm2[k], 0.0);
+    if (deciding_kappa(r) > work->opt->kappa_bar ||
+        !append_losers(text, size, loss, "the loss of the form", work))
+        append_losers(text, size, f->residual2, "what is unexplained", work);
+    return PLUMB_OK;
 }
 
 // What else the reader must know to trust the sentence.
@@ -319,15 +439,20 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
         reason = decide_by_symplectic_map(result, work, free_r2, reason);
     // A correct map may be sheared until hardly any area is left, so this test comes last.
     if (verdict_of(reason) == PLUMB_VERDICT_NOT_DETERMINED && !hidden &&
-        reason != REASON_ONE_SURFACE && deciding_kappa(result) <= opt->kappa_bar &&
-        work->form.relative_area < min_relative_area)
+        reason != REASON_ONE_SURFACE && has_no_area(result, work))
         reason = REASON_NO_AREA;
     result->canonical = verdict_of(reason);
 
-    char text[700];
+    char text[900];
     format_reason(text, sizeof text, reason, result, work, free_r2);
+    plumb_status st = PLUMB_OK;
+    if (result->canonical != PLUMB_VERDICT_LEARNT && reason != REASON_ONE_SURFACE)
+        st = append_loss(text, sizeof text, result, work);
+    if (st) return st;
     append_notes(text, sizeof text, result);
     result->why = arena_strdup(work->keep, text);
+    // Of a wave that is only just seen, the slopes may be of any size.
+    if (reason == REASON_FINE_WAVES) result->kappa_ci = (plumb_interval){0.0, 1.0};
     // The symplectic map is then the better estimate of the two, and its kappa is 1.
     if (reason == REASON_SYMPLECTIC_FITS) result->kappa = result->kappa_ci.high = 1.0;
     if (reason == REASON_ONE_SURFACE) {

@@ -247,8 +247,9 @@ static plumb_status form_init(kappa_pullback_form *out, const kappa_work *work)
     const int64_t form = work->truth.form_dims;
     *out = (kappa_pullback_form){0};
     out->unexplained = ARENA_ALLOC(work->mem, double, rows->latent_dims);
-    double **sums[] = {&out->dot, &out->form_norm2, &out->true_norm2, &out->halves_diff2};
-    for (int i = 0; i < 4; i++) {
+    double **sums[] = {&out->dot, &out->form_norm2, &out->true_norm2, &out->halves_diff2,
+                       &out->residual2};
+    for (int i = 0; i < 5; i++) {
         *sums[i] = ARENA_ALLOC(work->mem, double, rows->trajectories);
         if (!*sums[i]) return PLUMB_EMEMORY;
     }

@@ -7,10 +7,10 @@
 static void record_unmeasured(plumb_record *record, const char *why)
 {
     static const char *const names[] = {
-        "kappa",         "kappa_ci",    "kappa_constants", "kappa_constants_ci",
-        "canonical",     "kappa_score", "r2_state",        "r2_coordinates",
-        "r2_latent",     "r2_local",    "diverged",        "r2_nearest",
-        "symplectic_r2", "symplectic",  "symplectic_ci",   "form"};
+        "kappa",       "kappa_ci",   "kappa_constants", "kappa_constants_ci", "canonical",
+        "kappa_score", "r2_state",   "r2_coordinates",  "r2_latent",          "r2_local",
+        "diverged",    "r2_nearest", "symplectic_r2",   "symplectic",         "symplectic_ci",
+        "form",        "hint"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         plumb_record_set_null(record, names[i]);
     plumb_record_set_string(record, "canonical_why", why);
@@ -37,6 +37,8 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     if (r->canonical == PLUMB_VERDICT_NOT_DETERMINED) plumb_record_set_null(record, "canonical");
     else plumb_record_set_int(record, "canonical", r->canonical);
     plumb_record_set_string(record, "canonical_why", r->why);
+    if (r->hint) plumb_record_set_string(record, "hint", r->hint);
+    else plumb_record_set_null(record, "hint");
     plumb_record_set_double(record, "kappa_score", r->score);
     plumb_record_set_double(record, "r2_state", r->r2_state);
     if (r->r2_coordinates)

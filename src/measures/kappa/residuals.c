@@ -17,6 +17,10 @@ static const double noise_limit = 0.5, exact_limit = 1e-6;
 // Residuals of nearest states that are correlated by less than this show no wave.
 static const double min_correlation = 0.15;
 
+// The growth of the latents, relative to their difference from the last neighbour, is at least
+// this.
+static const double min_growth = 0.2;
+
 // e (rows, outputs): the residuals of each half by the fit to the other half.
 static plumb_status compute_residuals(double *e, arena *mem, const kappa_work *work)
 {
@@ -77,7 +81,8 @@ static double missed_across(const double *e, const kappa_work *work, int64_t k,
                   e[a * out->count + k] * e[a * out->count + k];
     }
     if (!(far_y > near_y) || !(square > 0.0) || 1.0 - near / square < min_correlation) return 0.0;
-    return fmax(far - near, 0.0) / (far_y - near_y);
+    // Where the last neighbour is hardly farther than the nearest, the growth is not known well.
+    return fmin(fmax(far - near, 0.0) / fmax(far_y - near_y, min_growth * far_y), 1.0);
 }
 
 plumb_status kappa_missed_slopes(kappa_work *work)
@@ -103,6 +108,9 @@ plumb_status kappa_missed_slopes(kappa_work *work)
     for (int64_t k = 0; k < g->out.count && !st; k++) {
         const double unexplained = g->fit.choice[k].unexplained;
         if (unexplained > noise_limit || unexplained < exact_limit) continue;
+        for (int64_t r = 0; r < rows->rows; r++)
+            work->form.residual2[r / rows->steps] +=
+                e[r * g->out.count + k] * e[r * g->out.count + k];
         const double along = missed_along(e, work, k);
         const double across = missed_across(e, work, k, neighbour, queries, stride);
         work->form.missed_slope = fmax(work->form.missed_slope, fmax(along, across));

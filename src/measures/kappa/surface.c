@@ -143,6 +143,42 @@ static double quadratic(const double *f, const double *matrix, int64_t count)
     return sum;
 }
 
+// How far the states of one half are from the surface on which f is constant: the root mean square
+// of (f - mean) / |grad f|, each at most 1. The ratio of two means, which the search minimises, is
+// small also where a few distant states have a large gradient.
+static plumb_status measure_distance(double *distance, arena *mem, const surface_search *s,
+                                     const double *f, int half)
+{
+    const kappa_rows *rows = &s->work->rows;
+    const int64_t first = half ? rows->first_half_rows : 0;
+    const int64_t end = half ? rows->rows : rows->first_half_rows;
+    const int64_t stride = (rows->rows + MAX_ROWS - 1) / MAX_ROWS;
+    const int64_t some = (end - first + stride - 1) / stride;
+    const arena_mark mark = arena_get_mark(mem);
+    double *value = ARENA_ALLOC(mem, double, s->count);
+    double *slope = ARENA_ALLOC(mem, double, (s->form * s->count));
+    double *at = ARENA_ALLOC(mem, double, (2 * some)); // f and |grad f|^2 of each row
+    if (!value || !slope || !at) return PLUMB_EMEMORY;
+    double mean = 0.0, sum = 0.0;
+    for (int64_t i = 0; i < some; i++) {
+        expand_row(value, slope, s, first + i * stride);
+        for (int64_t j = 0; j < s->count; j++) at[2 * i] += f[j] * value[j];
+        for (int64_t a = 0; a < s->form; a++) {
+            double along = 0.0;
+            for (int64_t j = 0; j < s->count; j++) along += f[j] * slope[a * s->count + j];
+            at[2 * i + 1] += along * along;
+        }
+        mean += at[2 * i] / (double)some;
+    }
+    for (int64_t i = 0; i < some; i++) {
+        const double by = at[2 * i] - mean;
+        sum += by * by < at[2 * i + 1] ? by * by / at[2 * i + 1] : 1.0;
+    }
+    *distance = sqrt(sum / (double)some);
+    arena_rewind(mem, mark);
+    return PLUMB_OK;
+}
+
 // Functions that are thin on one half, thinnest first: f = W u, where W makes the gradient products
 // the identity and u are eigenvectors of the covariance in that basis. Those that are thin on the
 // other half too are kept.
@@ -177,7 +213,12 @@ static plumb_status search_half(surface_search *s, arena *mem, int half, double 
         s->thickness = fmin(s->thickness, thickness);
         // The thinnest decides whether there is a surface; on the fitted half it comes first.
         if (s->thickness > limit || sqrt(fmax(values[k], 0.0)) > alike * limit) break;
-        if (thickness > alike * limit) continue;
+        // Functions as thin as the thinnest count too, if the states are near them everywhere.
+        if (thickness > fmin(alike * limit, fmax(min_thickness, alike * s->thickness))) continue;
+        double distance;
+        st = measure_distance(&distance, mem, s, f, 1 - half);
+        if (st) return st;
+        if (distance > alike * limit) continue;
         for (int64_t j = 0; j < count; j++) f[j] /= sqrt(slope2);
         s->functions_count++;
     }

@@ -5,6 +5,9 @@
 
 #include "base/options_struct.h"
 
+static const char *const layout_words[] = {"positions-first", "momenta-first", "interleaved",
+                                           "velocities",      "circle",        NULL};
+
 // clang-format off
 #define MEMBER(member) .name = #member, .offset = offsetof(plumb_phase_space_options, member)
 static const option_spec specs[] = {
@@ -23,6 +26,14 @@ static const option_spec specs[] = {
              "motion of the latents, for kappa"},
     {MEMBER(threads), .kind = OPTION_INT, .low = 0, .high = 256,
      .help = "0: all cores; does not affect the result"},
+    {MEMBER(layout), .kind = OPTION_ENUM, .words = layout_words,
+     .help = "order of the latents: (q1, q2, p1, p2), (p1, p2, q1, q2), (q1, p1, q2, p2), "
+             "(q, velocity), whose momenta are fitted, or (cos, sin, p)"},
+    {MEMBER(truth_layout), .kind = OPTION_ENUM, .words = layout_words,
+     .help = "order of the true states, as for the latents"},
+    {MEMBER(drop_diverged), .kind = OPTION_BOOL,
+     .help = "leave trajectories whose latents diverge out of SyMetric and the flow too; kappa "
+             "always leaves them out, and names them"},
     {0},
 };
 #undef MEMBER

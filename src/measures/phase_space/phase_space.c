@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "measures/kappa/kappa.h"
 #include "measures/kappa/lagrangian_momenta.h"
+#include "measures/phase_space/layout.h"
 #include "measures/symetric/symetric.h"
 
 // ---- options ----
@@ -88,6 +89,35 @@ static plumb_status read_input(plumb_phase_space_input *out, const plumb_phase_s
     if (!out->latent || !out->truth)
         return fail(PLUMB_EVALUE, "%s is NULL", out->latent ? "truth" : "latent");
     return check_canonical(out->canonical, out->truth);
+}
+
+// The arrays with positions first.
+typedef struct arranged_arrays {
+    plumb_array latent, variance, truth;
+    arena mem;
+} arranged_arrays;
+
+// Rearranges what the options say is in another layout. The caller clears out->mem.
+static plumb_status arrange_input(arranged_arrays *out, plumb_phase_space_input *in,
+                                  const plumb_phase_space_options *opt)
+{
+    const plumb_layout layout = opt->layout;
+    plumb_status st = PLUMB_OK;
+    if (layout == PLUMB_LAYOUT_VELOCITIES && in->momenta)
+        return fail(PLUMB_EVALUE, "momenta are given, and the layout of the latents is velocities");
+    if (layout != PLUMB_LAYOUT_POSITIONS_FIRST) {
+        st = layout_apply(&out->latent, &out->mem, in->latent, layout, "latent");
+        in->latent = &out->latent;
+        if (!st && in->variance) {
+            st = layout_apply_variance(&out->variance, &out->mem, in->variance, layout);
+            in->variance = &out->variance;
+        }
+    }
+    if (!st && opt->truth_layout != PLUMB_LAYOUT_POSITIONS_FIRST) {
+        st = layout_apply(&out->truth, &out->mem, in->truth, opt->truth_layout, "truth");
+        in->truth = &out->truth;
+    }
+    return st;
 }
 
 // ---- measures ----
@@ -168,6 +198,21 @@ static plumb_status join_momenta(plumb_array *out, const plumb_array *latent,
     return PLUMB_OK;
 }
 
+// The latents with NaN in the trajectories that diverge, for measures that leave such out. The
+// caller frees out->data.
+static plumb_status mark_diverged(plumb_array *out, const plumb_array *latent,
+                                  const plumb_kappa *kappa)
+{
+    const int64_t each = latent->shape[1] * latent->shape[2], count = plumb_array_count(latent);
+    double *values = malloc((size_t)(count + 1) * sizeof *values);
+    if (!values) return fail(PLUMB_EMEMORY, "out of memory for the latents");
+    plumb_array_to_double(values, latent, 0, count);
+    for (int64_t k = 0; k < kappa->diverged_count; k++)
+        for (int64_t i = 0; i < each; i++) values[kappa->diverged[k] * each + i] = (double)NAN;
+    *out = plumb_array_view(values, PLUMB_FLOAT64, 3, latent->shape);
+    return PLUMB_OK;
+}
+
 // The flow, or the reason why it is undefined.
 static plumb_status measure_flow(plumb_flow *out, const plumb_phase_space_input *in,
                                  const phase_space_config *config)
@@ -189,14 +234,6 @@ static plumb_status measure_flow(plumb_flow *out, const plumb_phase_space_input 
 
 // ---- verdict ----
 
-// kappa decides where the data determine it. A fit of SyMetric may be degenerate because it chose
-// other latents than those that carry the form.
-plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical)
-{
-    if (canonical != PLUMB_VERDICT_NOT_DETERMINED) return canonical;
-    return degenerate ? PLUMB_VERDICT_NOT_LEARNT : canonical;
-}
-
 plumb_verdict plumb_phase_space_join(plumb_verdict coordinates, plumb_verdict flow)
 {
     if (flow == PLUMB_VERDICT_NOT_LEARNT) return flow;
@@ -206,18 +243,13 @@ plumb_verdict plumb_phase_space_join(plumb_verdict coordinates, plumb_verdict fl
 // The sentence names the coordinates and, if it was measured, the flow.
 static plumb_status decide_verdict(plumb_phase_space *result)
 {
-    const plumb_symetric *published =
-        result->has_polynomial ? &result->polynomial : &result->network;
     const plumb_kappa *kappa = &result->kappa;
     result->coordinates = kappa->measured ? kappa->canonical : PLUMB_VERDICT_NOT_DETERMINED;
-    const plumb_verdict coordinates =
-        plumb_phase_space_decide(published->degenerate, result->coordinates);
-    result->verdict = plumb_phase_space_join(coordinates, result->flow.verdict);
+    result->verdict = plumb_phase_space_join(result->coordinates, result->flow.verdict);
     arena *keep = result_begin(&result->memory);
     if (!keep) return PLUMB_EMEMORY;
-    const bool by_kappa = result->coordinates != PLUMB_VERDICT_NOT_DETERMINED;
-    const char *why = published->degenerate && !by_kappa ? published->why : kappa->why;
-    char text[1200];
+    const char *why = kappa->why;
+    char text[2400];
     if (result->flow.measured)
         text_format(text, sizeof text, "coordinates: %s; flow: %s", why, result->flow.why);
     else text_format(text, sizeof text, "%s", why);
@@ -241,9 +273,20 @@ plumb_status plumb_phase_space_measure(plumb_phase_space *result,
     if (st) return st;
     double *fitted = NULL;
     plumb_array momenta;
-    if (config.all.fit_momenta && !in.momenta && in.latent->ndim == 3) {
+    arranged_arrays arranged = {0};
+    st = arrange_input(&arranged, &in, &config.all);
+    if (!st && config.all.fit_momenta && !in.momenta && in.latent->ndim == 3) {
         st = fit_momenta(&momenta, &fitted, in.latent);
         in.momenta = &momenta;
+    }
+    // kappa first: it knows which trajectories diverge.
+    if (!st) st = measure_kappa(&found.kappa, &in, &config);
+    plumb_array marked = {0};
+    if (!st && config.all.drop_diverged && found.kappa.diverged_count) {
+        st = mark_diverged(&marked, in.latent, &found.kappa);
+        in.latent = &marked;
+        config.symetric.nonfinite = PLUMB_SYMETRIC_NONFINITE_DROP;
+        config.flow.drop_nonfinite = true;
     }
     if (!st) st = measure_symetric(&found, &in, &config);
     // Where Sym of the truth is undefined it stays NaN: it is extra information.
@@ -251,10 +294,11 @@ plumb_status plumb_phase_space_measure(plumb_phase_space *result,
         const plumb_status floor = symetric_floor(&found.sym_floor, in.truth, &config.symetric);
         if (is_call_failure(floor)) st = floor;
     }
-    if (!st) st = measure_kappa(&found.kappa, &in, &config);
     if (!st) st = measure_flow(&found.flow, &in, &config);
     if (!st) st = decide_verdict(&found);
     free(fitted);
+    free(marked.data);
+    arena_clear(&arranged.mem);
     if (st) {
         plumb_phase_space_clear(&found);
         return st;

@@ -338,7 +338,7 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
         .stride = stride,
         .alphas = in->alphas,
         .alpha_count = opt->alphas,
-        .max_order = symetric_batch_orders(out->dims, opt),
+        .max_order = symetric_batch_orders(out->dims, rows, opt),
         .threads = threads,
         .r2_bar = opt->r2_bar,
         .explained_r2 = opt->r2 == PLUMB_SYMETRIC_R2_EXPLAINED,
@@ -371,15 +371,22 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
     return PLUMB_OK;
 }
 
-// The highest order that is tried: 1 for many latents, and in converged mode no more than
-// max_features monomials.
-int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt)
+// May converged mode try this order, by max_features and max_cells?
+static bool is_affordable(int64_t dims, int order, int64_t rows, const plumb_symetric_options *opt)
+{
+    enum { FEW_FEATURES = 600 }; // take a second or two, whatever the rows
+    const int64_t count = poly_count(dims, order);
+    if (count >= 0 && (!opt->max_features || count <= opt->max_features))
+        return count <= FEW_FEATURES || !opt->max_cells || count <= opt->max_cells / rows;
+    return count >= 0 && !opt->max_features;
+}
+
+// The highest order that is tried: 1 for many latents, and in converged mode what is affordable.
+int symetric_batch_orders(int64_t dims, int64_t rows, const plumb_symetric_options *opt)
 {
     int order = dims > opt->order_one_above ? 1 : opt->max_order;
-    if (opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED && opt->max_features > 0)
-        while (order > 1 &&
-               (poly_count(dims, order) < 0 || poly_count(dims, order) > opt->max_features))
-            order--;
+    if (opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED)
+        while (order > 1 && !is_affordable(dims, order, rows, opt)) order--;
     return order;
 }
 

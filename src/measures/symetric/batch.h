@@ -71,7 +71,7 @@ plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetri
 plumb_status symetric_batch_sums(symetric_batch *out, arena *mem, const symetric_batch_input *in,
                                  const fit_residuals *residuals, int64_t count);
 /// The highest polynomial order that is tried with `dims` latents.
-int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt);
+int symetric_batch_orders(int64_t dims, int64_t rows, const plumb_symetric_options *opt);
 /// The verdict, from r2, sym and rho.
 void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options *opt);
 

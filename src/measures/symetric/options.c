@@ -107,6 +107,9 @@ static const option_spec specs[] = {
      .help = "converged mode tries no order with more features than N; 0: all"},
     {MEMBER(momenta), .kind = OPTION_POINTER, .type = "array",
      .help = "momenta of a Lagrangian model (trajectories, steps, m), in place of the velocities"},
+    {MEMBER(max_cells), .kind = OPTION_INT64, .low = 0, .high = 1e15,
+     .help = "converged mode: an order with more than 600 monomials is tried only if these, at all "
+             "rows, are at most this many numbers; 0: no limit"},
     {MEMBER(network_l1), .kind = OPTION_DOUBLE, .low = 0, .high = 1e300,
      .help = "mlp: penalty times the sum of absolute weights"},
     {0},
@@ -156,6 +159,7 @@ void plumb_symetric_options_init(plumb_symetric_options *options, size_t size)
         .network_points_per_parameter = 1000,
         .network_components = PCA_MAX_COMPONENTS,
         .max_features = 10000,
+        .max_cells = 4000000,
     };
     options_init(options, size, &defaults, sizeof defaults);
 }

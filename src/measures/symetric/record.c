@@ -73,6 +73,8 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *result,
     // The fit: a network has no polynomial order.
     if (mlp) plumb_record_set_double(record, "order", (double)NAN);
     else plumb_record_set_int(record, "order", result->order);
+    if (mlp) plumb_record_set_double(record, "order_limit", (double)NAN);
+    else plumb_record_set_int(record, "order_limit", result->order_limit);
     plumb_record_set_double(record, "alpha", result->alpha);
     if (mlp) record_training(record, &result->training, opt);
     plumb_record_begin_array(record, "sym_per_trajectory");

@@ -79,7 +79,8 @@ void symetric_work_clear(symetric_work *work)
 
 // R2, Sym and the verdict are means over batches. rho is the least, order the largest, alpha is NaN
 // if batches differ.
-static void average_batches(plumb_symetric *out, const symetric_work *work)
+static void average_batches(plumb_symetric *out, const symetric_batch_input *in,
+                            const symetric_work *work)
 {
     const double count = (double)work->count;
     out->alpha = work->batches[0].numbers.alpha;
@@ -94,6 +95,9 @@ static void average_batches(plumb_symetric *out, const symetric_work *work)
         out->unconverged += numbers->unconverged;
         if (numbers->rho < out->rho) out->rho = numbers->rho;
         if (numbers->order > out->order) out->order = numbers->order;
+        const int limit = symetric_batch_orders(work->batches[i].dims,
+                                                numbers->trajectories * in->steps, in->opt);
+        if (limit > out->order_limit) out->order_limit = limit;
         if (numbers->alpha != out->alpha) out->alpha = (double)NAN;
     }
     // The share of batches is a ratio of integers; remove the rounding of the sum.
@@ -198,9 +202,9 @@ static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
                     "R2 %s is not above %g: no polynomial up to order %d recovers the true state "
                     "from the latents%s",
                     r2, opt->r2_bar, out->order,
-                    symetric_batch_orders(out->latents, opt) <
-                            (out->latents > opt->order_one_above ? 1 : opt->max_order)
-                        ? "; higher ones have more features than max_features allows"
+                    out->order_limit < (out->latents > opt->order_one_above ? 1 : opt->max_order)
+                        ? "; higher ones were left out: they have more features than max_features "
+                          "and max_cells allow"
                         : "");
     out->why = arena_strdup(mem, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
@@ -223,7 +227,8 @@ static plumb_status keep_maps(plumb_symetric *out, arena *mem, const symetric_ba
 static plumb_status finish_result(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
                                   symetric_work *work)
 {
-    average_batches(out, work);
+    average_batches(out, in, work);
+    if (in->opt->method == PLUMB_SYMETRIC_METHOD_MLP) out->order_limit = 0;
     plumb_status st = list_items(out, mem, in, work);
     if (!st) st = symetric_intervals(out, work, in);
     if (!st) st = keep_maps(out, mem, in, work);
