@@ -104,6 +104,7 @@ typedef struct plumb_evaluation_dynamics {
     plumb_forecast_protocol frames; ///< Which frames the model predicts, as it was trained.
     int64_t inference;              ///< Its input frames.
     int64_t target;                 ///< The frames it was trained to predict.
+    char latent_names[512]; ///< Names of the latents, separated by spaces; "" if they have none.
 } plumb_evaluation_dynamics;
 
 /// Predictors that need no training.

@@ -53,6 +53,7 @@ static inline plumb_rollout_options plumb_rollout_defaults(void)
 /// traversal_states (2m, 3, T, 2m) and traversal_frames (2m, 3, 5, height, width, channels), five
 /// steps of each evenly spaced. A model that cannot run backward starts at the
 /// first frame it can predict. With `measured` there are no frames, prediction and traversal.
+/// latent_names (2m, 8) are bytes, padded with 0, if the latents of the model have names.
 ///
 /// A video model predicts each frame from the true frames before it. `count` is tuples of each
 /// probe room, or of the one that `world` names, or of the file `data`: truth (tuples, 4, frames,

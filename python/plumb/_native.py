@@ -128,7 +128,7 @@ STRUCTS = {
         "event_counts:p",
     "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
-    "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256 frames:i inference:q target:q",
+    "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256 frames:i inference:q target:q latent_names:B512",
     "evaluation_loops_options": "size:z loops:q loop_states:q world:s threads:i",
     "evaluation_errors": "clips:q model:d baselines:d3",
     "evaluation_video":

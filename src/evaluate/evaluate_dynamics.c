@@ -244,10 +244,21 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
 
 // ---- all ----
 
+// Names of the latents in one line.
+static void copy_names(char *out, size_t size, const model_dynamics *dynamics)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (int64_t i = 0; i < dynamics->latents && dynamics->latent_names && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " " : "",
+                                 dynamics->latent_names[i]);
+}
+
 plumb_status evaluate_dynamics(plumb_evaluation_dynamics *out, trained_model *trained,
                                const evaluation_config *config)
 {
     out->latents = trained->model.dynamics->latents;
+    copy_names(out->latent_names, sizeof out->latent_names, trained->model.dynamics);
     plumb_status st = measure_forecast(out, trained, config);
     if (!st) st = measure_phase_space(out, trained, config);
     // The network comes last, because it needs the number of latents that the polynomials use.
@@ -317,6 +328,8 @@ void evaluate_dynamics_record(plumb_record *record, const plumb_evaluation_dynam
     const plumb_forecast *f = &result->forecast;
     const plumb_phase_space *p = &result->phase_space;
     plumb_record_set_int(record, "latents", result->latents);
+    if (result->latent_names[0])
+        plumb_record_set_string(record, "latent_names", result->latent_names);
     plumb_record_set_string(record, "protocol",
                             config->all.protocol == PLUMB_EVALUATION_PROTOCOL_PAPER ? "paper"
                                                                                     : "own");

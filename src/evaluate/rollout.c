@@ -3,6 +3,7 @@
 // file.
 #include "plumb/rollout.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/argument.h"
@@ -95,7 +96,20 @@ static plumb_status roll_out_traversal(latent_traversal *out, trained_model *tra
 typedef struct rollout_extras {
     float *traversal; // NULL if there is none
     latent_traversal moving;
+    uint8_t *names; // (latents, MODEL_NAME_SIZE), padded with 0; NULL if latents have no names
 } rollout_extras;
+
+static plumb_status copy_names(uint8_t **out, trained_model *trained)
+{
+    const model_dynamics *dynamics = trained->model.dynamics;
+    *out = NULL;
+    if (!dynamics->latent_names) return PLUMB_OK;
+    *out = ARENA_ALLOC(&trained->mem, uint8_t, dynamics->latents * MODEL_NAME_SIZE);
+    for (int64_t i = 0; i < dynamics->latents && *out; i++)
+        snprintf((char *)*out + i * MODEL_NAME_SIZE, MODEL_NAME_SIZE, "%s",
+                 dynamics->latent_names[i]);
+    return *out ? PLUMB_OK : PLUMB_EMEMORY;
+}
 
 // Writes all arrays that exist; the first three always do.
 static plumb_status write_rollout(const char *path, trained_model *trained, test_videos *test,
@@ -113,7 +127,8 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         {"truth",
          plumb_array_view(test->state, PLUMB_FLOAT64, 3, (int64_t[]){n, steps, test->state_dims})},
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
-        // Places for eight others.
+        // Places for nine others.
+        {0},
         {0},
         {0},
         {0},
@@ -123,6 +138,10 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         {0},
         {0},
     };
+    if (extras->names)
+        arrays[count++] =
+            (plumb_named_array){"latent_names", plumb_array_view(extras->names, PLUMB_UINT8, 2,
+                                                                 (int64_t[]){m, MODEL_NAME_SIZE})};
     if (rollout->prediction) {
         model_rollout_drop_first((void *)videos->frames, n, videos->steps, frame, first);
         arrays[count++] = (plumb_named_array){
@@ -214,6 +233,7 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
             st =
                 roll_out_traversal(&extras.moving, &trained, &test.videos, &rollout, &opt, threads);
     }
+    if (!st) st = copy_names(&extras.names, &trained);
     if (!st) st = write_rollout(path, &trained, &test, &rollout, &extras);
     trained_model_close(&trained);
     return st;

@@ -22,6 +22,9 @@ typedef struct model_tensor {
 
 // ---- models with a state ----
 
+/// Bytes of the name of a latent, with the 0 at its end.
+enum { MODEL_NAME_SIZE = 8 };
+
 /// Which frames a model predicts, in the order of plumb_forecast_frames.
 typedef enum frame_protocol {
     FRAMES_OVERLAP_BY_ONE,    ///< the last input frame is also the first target
@@ -59,6 +62,8 @@ typedef struct model_dynamics {
     int64_t inferred_step;   ///< step whose state is inferred, counted from first_step
     bool forward_only;       ///< it cannot be run backward in time
     bool has_momenta;        ///< its latents are (q, velocity), and it can compute momenta
+    /// (latents): what each is, below MODEL_NAME_SIZE bytes: "x1", "px1". NULL: they have no names.
+    const char *const *latent_names;
     plumb_status (*rollout)(void *context, const model_rollout_job *job);
 } model_dynamics;
 

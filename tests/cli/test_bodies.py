@@ -16,6 +16,8 @@ KINDS = {"points": ("--world", "two-body", *QUICK, *TWO),
          "spring": ("--world", "mass-spring+c", *QUICK, "--set", "objects=1", "--set", "colours=6", "--set", "constants=on",
                     "--set", "inference_frames=9", "--set", "masses=by_size")}
 LATENTS = {"points": 8, "box": 16, "chain": 4, "spring": 4}
+NAMES = {"points": "x1 y1 x2 y2 px1 py1 px2 py2", "chain": "angle1 angle2 p1 p2", "spring": "x1 y1 px1 py1",
+         "box": "x1 y1 x2 y2 x3 y3 x4 y4 px1 py1 px2 py2 px3 py3 px4 py4"}
 FEW = ("--count", 2, "--steps", 5, "--measured", 10, "--method", "pr")
 
 
@@ -41,6 +43,8 @@ def test_a_run_is_evaluated_and_rolled_out(runs, kind):
     plumb.run("rollout", runs / kind, "--out", runs / f"{kind}.npz", "--count", 2, "--steps", 12)
     data = numpy.load(runs / f"{kind}.npz")
     assert data["latent"].shape == (2, 12, LATENTS[kind]) and numpy.isfinite(data["latent"]).all()
+    names = NAMES[kind].split()
+    assert got["latent_names"].split() == names and [n.decode() for n in data["latent_names"].view("S8").ravel()] == names
     # Drawn where the objects are: near the true frames at least where the state was inferred.
     error = (data["prediction"][:, 2] - data["frames"][:, 2] / 255.0) ** 2
     assert error.mean() < 2e-4

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "math/stats.h"
 #include "models/bodies/clip.h"
 #include "models/bodies/rollout.h"
@@ -328,6 +329,25 @@ static plumb_status init_model(bodies_model *model, arena *mem, trainable_model 
     return st ? st : alloc_replicas(model, mem);
 }
 
+// "x1", "y1", .. "px1", "py1" of points, "angle1", .. "p1", .. of a chain, from object 1 on.
+static plumb_status name_latents(bodies_model *model, arena *mem)
+{
+    const bodies_config *config = &model->config;
+    const int n = config->chain ? config->objects : 2 * config->objects;
+    char(*text)[MODEL_NAME_SIZE] = arena_alloc(mem, 2 * n, sizeof *text);
+    const char **names = ARENA_ALLOC(mem, const char *, 2 * n);
+    if (!text || !names) return PLUMB_EMEMORY;
+    for (int i = 0; i < 2 * n; i++) {
+        const bool momentum = i >= n;
+        const int k = i % n, object = config->chain ? k + 1 : k / 2 + 1;
+        const char *const axis = config->chain ? (momentum ? "" : "angle") : k % 2 ? "y" : "x";
+        text_format(text[i], sizeof text[i], "%s%s%d", momentum ? "p" : "", axis, object);
+        names[i] = text[i];
+    }
+    model->dynamics.latent_names = names;
+    return PLUMB_OK;
+}
+
 static plumb_status create(trainable_model *out, arena *mem, const void *options,
                            const training_settings *training, const video_set *videos)
 {
@@ -361,7 +381,7 @@ static plumb_status create(trainable_model *out, arena *mem, const void *options
                          .protocol = FRAMES_INCLUDE_INFERENCE,
                          .inferred_step = config->window / 2,
                          .rollout = rollout};
-    return PLUMB_OK;
+    return name_latents(model, mem);
 }
 
 // Frames of the longest clip. They do not depend on the picture; 32x32x3 stands for any.
