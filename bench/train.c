@@ -97,7 +97,10 @@ int main(int argc, char **argv)
         return 1;
     float *value = zeros(p.size, 4), *gradient = zeros(p.size, 4);
     float *m = zeros(p.size, 4), *v = zeros(p.size, 4);
-    double *l2 = zeros(frames, 8), *kl = zeros(batch, 8);
+    hgn_step_errors errors = {.kl_weight = 1e-6,
+                              .l2 = zeros(frames, 8),
+                              .kl = zeros(batch, 8),
+                              .state = zeros(batch, 8)};
     params_init_values(&p, value, 1);
     if (hgn_replica_create(&replica, step, value)) return 1;
     double built = seconds(CLOCK_MONOTONIC) - begun;
@@ -108,7 +111,7 @@ int main(int argc, char **argv)
     for (int64_t i = 1; i <= 3 || seconds(CLOCK_MONOTONIC) - start < limit; i++) {
         double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
         memset(gradient, 0, (size_t)p.size * sizeof *gradient);
-        hgn_replica_run(replica, item, 1e-6, gradient, l2, kl);
+        hgn_replica_run(replica, item, gradient, &errors);
         adam_step(value, m, v, gradient, p.size, &(adam_update){&a, 1.5e-4, 1.0, i});
         cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         wall = seconds(CLOCK_MONOTONIC) - wall;
