@@ -42,8 +42,8 @@ for step in range(250):
     loss.backward()
     optimiser.step()
 
-result = plumb.symetric(latent=encoder(clips(test)), truth=states(test))  # tensors work as they are, also with gradients
-print(f"R2 {result.r2:.4f} {result.r2_ci}, Sym {result.sym:.2g}, SyMetric {result.symetric:g}")
-print(result.why)
+result = plumb.measure(latent=encoder(clips(test)), truth=states(test))  # tensors work as they are, also with gradients
+print(f"{result.verdict}: {result.why}")
+print(f"kappa {result.kappa:.4f} {result.kappa_ci}; published: R2 {result.published.r2:.4f}, Sym {result.published.sym:.2g}")
 if len(sys.argv) > 1:
     print(plumb.report(sys.argv[1], result, name="an encoder in PyTorch"))
