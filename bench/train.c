@@ -97,10 +97,8 @@ int main(int argc, char **argv)
         return 1;
     float *value = zeros(p.size, 4), *gradient = zeros(p.size, 4);
     float *m = zeros(p.size, 4), *v = zeros(p.size, 4);
-    hgn_step_errors errors = {.kl_weight = 1e-6,
-                              .l2 = zeros(frames, 8),
-                              .kl = zeros(batch, 8),
-                              .state = zeros(batch, 8)};
+    hgn_step_errors errors = {
+        .kl_weight = 1e-6, .l2 = zeros(frames, 8), .kl = zeros(batch, 8), .state = zeros(batch, 8)};
     params_init_values(&p, value, 1);
     if (hgn_replica_create(&replica, step, value)) return 1;
     double built = seconds(CLOCK_MONOTONIC) - begun;
