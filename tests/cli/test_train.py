@@ -126,7 +126,8 @@ REFUSED = [
      ("toy", *QUICK, "--preset", "cpy")),
     ("replicas=4 is more than batch=2", 2, ("toy", *QUICK, "--set", "replicas=4")),
     ("frames=2 is fewer than the 5 of a clip", 2, ("toy", *QUICK, "--set", "frames=2")),
-    ("do not fit into memory", 2, ("toy", *QUICK, "--set", "trajectories=1000000000")),
+    ("do not fit into memory", 2,
+     ("toy", *QUICK, "--set", "trajectories=1000000000", "--set", "storage=memory")),
     ("minutes is -1", 2, ("toy", *QUICK, "--minutes", "-1")),
     ("no-such-file.npz", 1, ("toy", "--data", "no-such-file.npz")),
     ("there is no such run; start one without --resume", 1, ("toy", "--resume"))]
