@@ -171,7 +171,7 @@ int forecast_states_run(const forecast_states *cmd, const char *file)
                          file ? file : "", file ? ": " : "", plumb_last_error());
     if (code == EXIT_DONE) {
         const states_output output = {cmd, &result};
-        code = cli_print(&cmd_forecast, cmd->json, fill_record, print_tables, &output);
+        code = cli_print(&cmd_forecast, cmd->format, fill_record, print_tables, &output);
         if (code == EXIT_DONE) code = check_requirements(cmd, &result, require_check);
         plumb_state_forecast_clear(&result);
     }
