@@ -351,6 +351,16 @@ static int read_energies(forecast_states *states, const forecast_input *in)
     return EXIT_DONE;
 }
 
+// One trajectory (steps, columns) is a forecast of its own; only --cut makes pieces of it.
+static void add_trajectory_axis(plumb_array *array)
+{
+    if (array->ndim != 2) return;
+    array->shape[2] = array->shape[1];
+    array->shape[1] = array->shape[0];
+    array->shape[0] = 1;
+    array->ndim = 3;
+}
+
 // Brings states to (trajectories, steps, columns). Fields and samples have their own axes.
 static int shape_states(cli_trajectories *all, forecast_states *states, const forecast_command *cmd,
                         plumb_file *file)
@@ -360,6 +370,14 @@ static int shape_states(cli_trajectories *all, forecast_states *states, const fo
         return cli_error(&cmd_forecast, EXIT_USAGE,
                          "--cut and --align are for states (trajectories, steps, columns) without "
                          "samples");
+    }
+    const bool divided = cmd->cut || plumb_file_has_array(file, "ep_len") ||
+                         plumb_file_has_array(file, "trajectory");
+    // More columns than steps are rather trajectories of one column, which must be said.
+    if (!divided && states->truth.ndim == 2 && states->prediction.ndim == 2 &&
+        states->truth.shape[1] < states->truth.shape[0]) {
+        add_trajectory_axis(&states->truth);
+        add_trajectory_axis(&states->prediction);
     }
     cli_trajectories_add(all, "truth", &states->truth, 3);
     cli_trajectories_add(all, "prediction", &states->prediction, 3);

@@ -143,6 +143,14 @@ def test_forecast_of_every_layout(data):
     plumb.refused("without samples", "forecast", data.save(prediction=late[:, None]), "--samples-axis", 1, "--cut", 10, code=2)
 
 
+def test_forecast_of_one_orbit(data):
+    np.save(data.folder / "a.npy", data.truth[0])
+    np.save(data.folder / "b.npy", data.latent[0])
+    got = plumb.answer("forecast", "--truth", data.folder / "a.npy", "--prediction", data.folder / "b.npy")
+    assert (got["n"], got["steps"], got["mse_ci"]) == (1, STEPS, None)
+    assert abs(got["mse"] - ((data.truth[0] - data.latent[0]) ** 2).mean()) < 1e-12
+
+
 @pytest.mark.parametrize("form, first", [("md", "| key | value | low | high |"), ("latex", "\\begin{tabular}{lrrr}"), ("csv", "key,value,low,high")])
 def test_every_form_has_the_numbers_of_the_record(data, form, first):
     file = data.save(encoded=data.latent, prediction=data.latent)
