@@ -31,7 +31,7 @@ static void read_dataset(const char *path)
     for (int masks = 0; masks < 2; masks++) {
         arena mem = {0};
         video_set videos;
-        if (!video_load_file(&videos, &mem, path, 0, masks, NULL)) {
+        if (!video_load_file(&videos, &mem, path, 0, masks, NULL, NULL)) {
             char hash[33];
             video_hash(hash, &videos);
         }

@@ -23,7 +23,9 @@ typedef struct plumb_dataset plumb_dataset;
 /// which `split` is taken ("train", "test"). Records of Physical Concepts need no features.txt.
 /// Their shards, x.tfrecord-00000-of-00020, are opened alone or as a folder; they have the fields
 /// frames, mask and camera_pose, and probes have four clips per item. A file of records may be
-/// empty. May be NULL: split, for train, or test if there is no train.
+/// empty. A folder without records may hold videos as PNG sequences: a folder for each video, or
+/// the frames of one; they are read in natural order, as many as the shortest video has. May be
+/// NULL: split, for train, or test if there is no train.
 PLUMB_API plumb_status plumb_dataset_open(plumb_dataset **out, const char *path, const char *split);
 /// May be NULL: dataset.
 PLUMB_API void plumb_dataset_close(plumb_dataset *dataset);

@@ -51,6 +51,9 @@ typedef struct plumb_report_options {
     /// Steps of rollouts from states with one latent changed, 0 to 10000, for the figure paper-3e,
     /// which has 200 in the paper. Default 0: none.
     int64_t traversal_steps;
+    /// A file of videos on which runs are rolled out, instead of their world: one's own videos. May
+    /// be NULL. Default NULL.
+    const char *data;
 } plumb_report_options;
 /// Sets the first `size` bytes of `options` to the defaults. plumb_report_defaults() calls it.
 PLUMB_API void plumb_report_options_init(plumb_report_options *options, size_t size);

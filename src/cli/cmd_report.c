@@ -25,6 +25,7 @@ static const cli_option command_options[] = {
     {.name = "films", FROM(report_options, opt, "videos"), .value = "N"},
     {.name = "steps", FROM(report_options, opt, "steps"), .value = "T"},
     {.name = "traversal-steps", FROM(report_options, opt, "traversal_steps"), .value = "T"},
+    {.name = "data", FROM(report_options, opt, "data"), .value = "F"},
     {.name = "name", FROM(report_options, opt, "name"), .value = "NAME"},
     {.name = "threads", FROM(report_options, opt, "threads")},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},

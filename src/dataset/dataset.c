@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Reads datasets from two kinds of file. In a file of arrays every field has the items as its first
-// axis; if its bytes are stored as in memory, single items are read from the file. In a file of
-// records every item is a record, and its fields are decoded when they are read.
+// Reads datasets from two kinds of file, and from folders of PNG sequences. In a file of arrays
+// every field has the items as its first axis; if its bytes are stored as in memory, single items
+// are read from the file. In a file of records every item is a record, and its fields are decoded
+// when they are read.
 #define _GNU_SOURCE
 #include "dataset/dataset.h"
 
@@ -16,6 +17,7 @@
 #include "base/argument.h"
 #include "base/status.h"
 #include "dataset/dm_hamiltonian.h"
+#include "dataset/image_folder.h"
 #include "dataset/physical_concepts.h"
 #include "dataset/tf_decode.h"
 #include "io/array_file.h"
@@ -43,8 +45,9 @@ struct plumb_dataset {
     dataset_field *field;
     int64_t field_count;
 
-    plumb_file *file; // file of arrays
-    bool is_records;  // file of records
+    plumb_file *file;     // file of arrays
+    image_folder *images; // PNG sequences; or NULL
+    bool is_records;      // file of records
     tfrecord_shards records;
     feature_specs specs; // features.txt
     bool is_physical;    // Physical Concepts
@@ -298,7 +301,36 @@ static plumb_status choose_split(plumb_dataset *dataset, const char *folder, con
         return dataset->path ? PLUMB_OK : PLUMB_EMEMORY;
     }
     return split ? fail(PLUMB_EFILE, "%s: has no %s.tfrecord", folder, split)
-                 : fail(PLUMB_EFILE, "%s: has neither train.tfrecord nor test.tfrecord", folder);
+                 : fail(PLUMB_EFILE,
+                        "%s: has neither train.tfrecord nor test.tfrecord, nor folders of PNGs",
+                        folder);
+}
+
+// The only field of PNG sequences is frames.
+static plumb_status open_images(plumb_dataset *dataset, const char *path)
+{
+    dataset->images = ARENA_ALLOC(&dataset->mem, image_folder, 1);
+    dataset->field = ARENA_ALLOC(&dataset->mem, dataset_field, 1);
+    if (!dataset->images || !dataset->field) return PLUMB_EMEMORY;
+    const plumb_status st = image_folder_open(dataset->images, &dataset->mem, path);
+    if (st) return st;
+    const png_shape shape = dataset->images->shape;
+    dataset->items = dataset->images->videos;
+    dataset->field_count = 1;
+    dataset->field[0] =
+        (dataset_field){.name = "frames",
+                        .array = plumb_array_view(NULL, PLUMB_UINT8, 4,
+                                                  (int64_t[]){dataset->images->steps, shape.height,
+                                                              shape.width, shape.channels})};
+    return PLUMB_OK;
+}
+
+static plumb_status read_images(plumb_dataset *dataset, dataset_field *field, int64_t item)
+{
+    buffer_reset(&field->item);
+    unsigned char *place = buffer_grow(&field->item, get_bytes(&field->array));
+    if (!place) return fail(PLUMB_EMEMORY, "%s: no memory for a video", dataset->path);
+    return image_folder_read(place, dataset->images, item);
 }
 
 // Chooses arrays or records by the suffix.
@@ -311,6 +343,7 @@ static plumb_status open_any(plumb_dataset *dataset, const char *path, const cha
     if (!dataset->path) return PLUMB_EMEMORY;
     if (folder) {
         const plumb_status st = choose_split(dataset, path, split);
+        if (st && !split && image_folder_is(path)) return open_images(dataset, path);
         if (st) return st;
     } else if (split) {
         return fail(PLUMB_EVALUE, "%s: a split is for a folder, and this is none", path);
@@ -408,8 +441,9 @@ plumb_status plumb_dataset_read_field(plumb_array *out, plumb_dataset *dataset, 
     if (item < 0 || item >= dataset->items)
         return fail(PLUMB_EVALUE, "%s: there is no item %lld, only 0 to %lld", dataset->path,
                     (long long)item, (long long)dataset->items - 1);
-    const plumb_status st =
-        dataset->is_records ? read_record(dataset, field, item) : read_array(dataset, field, item);
+    const plumb_status st = dataset->images       ? read_images(dataset, field, item)
+                            : dataset->is_records ? read_record(dataset, field, item)
+                                                  : read_array(dataset, field, item);
     if (st) return st;
     *out = field->array;
     out->data = field->item.data;

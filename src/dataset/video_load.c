@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/hash.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
@@ -144,22 +145,25 @@ plumb_status video_load_world(video_set *out, arena *mem, const video_request *r
 typedef struct video_file {
     plumb_dataset *dataset;
     const char *path;
+    const frame_size *wanted;
     bool tuples;       // items are tuples of four clips, of which the impossible ones are loaded
     plumb_array first; // frames of item 0
+    frame_size size;   // that frames get
+    buffer resized;    // one clip
 } video_file;
 
-// Items must be clips of bytes, or tuples of four clips.
+// Items must be clips, or tuples of four clips of bytes.
 static plumb_status check_frames(video_file *file)
 {
     const plumb_array *frames = &file->first;
     char shape[200];
     file->tuples = frames->ndim == 5 && frames->shape[0] == 4;
-    if (frames->dtype == PLUMB_UINT8 && (frames->ndim == 4 || file->tuples) &&
-        plumb_array_count(frames) > 0)
+    const bool clip = frames->ndim == 4 || frames->ndim == 3;
+    if ((clip || (file->tuples && frames->dtype == PLUMB_UINT8)) && plumb_array_count(frames) > 0)
         return PLUMB_OK;
     return fail(PLUMB_ESHAPE,
-                "%s: frames of an item are %s %s, wanted u1 (steps, height, width, channels), or "
-                "four such clips",
+                "%s: frames of an item are %s %s, wanted (steps, height, width, channels), grey "
+                "(steps, height, width), or four such clips of u1",
                 file->path, plumb_dtype_name(frames->dtype),
                 plumb_array_shape_string(shape, sizeof shape, frames));
 }
@@ -172,9 +176,20 @@ static int64_t kept_clips(const video_file *file, const video_set *videos, int64
     return left < kept ? left : kept;
 }
 
+// Converts the frames of a clip to bytes of the size wanted, in the memory of `file`.
+static plumb_status convert_clip(const uint8_t **out, video_file *file, const plumb_array *frames,
+                                 int64_t clip)
+{
+    buffer_reset(&file->resized);
+    unsigned char *bytes = buffer_grow(&file->resized, (size_t)clip);
+    if (!bytes) return fail(PLUMB_EMEMORY, "%s: no memory for a clip", file->path);
+    *out = bytes;
+    return video_resize(bytes, frames, &file->size, file->path);
+}
+
 // Reads `field` of an item, `clip` bytes per clip. `*out` are the clips that are kept; valid until
 // the next read.
-static plumb_status read_clips(const uint8_t **out, const video_file *file, int64_t item,
+static plumb_status read_clips(const uint8_t **out, video_file *file, int64_t item,
                                const char *field, int64_t clip)
 {
     plumb_array array;
@@ -184,6 +199,10 @@ static plumb_status read_clips(const uint8_t **out, const video_file *file, int6
     const int64_t clips = file->tuples ? 4 : 1, skip = file->tuples ? 2 : 0;
     // Every item must have the type and shape of the first.
     const bool is_frames = !strcmp(field, "frames");
+    if (is_frames && !file->tuples && array.dtype == file->first.dtype &&
+        array.ndim == file->first.ndim &&
+        !memcmp(array.shape, file->first.shape, (size_t)array.ndim * sizeof *array.shape))
+        return convert_clip(out, file, &array, clip);
     if (array.dtype != PLUMB_UINT8 || plumb_array_count(&array) != clips * clip ||
         (is_frames &&
          (array.ndim != file->first.ndim ||
@@ -195,8 +214,8 @@ static plumb_status read_clips(const uint8_t **out, const video_file *file, int6
 }
 
 // The same, copied to the place of the item among all videos.
-static plumb_status copy_clips(uint8_t *to, const video_file *file, const video_set *videos,
-                               int64_t item, const char *field, int64_t clip)
+static plumb_status copy_clips(uint8_t *to, video_file *file, const video_set *videos, int64_t item,
+                               const char *field, int64_t clip)
 {
     const uint8_t *clips;
     const plumb_status st = read_clips(&clips, file, item, field, clip);
@@ -221,11 +240,13 @@ static plumb_status read_shape(video_set *videos, video_file *file, int64_t coun
         return fail(PLUMB_EVALUE, "%s: has %lld trajectories, not %lld", file->path,
                     (long long)clips, (long long)count);
     // 0 means all clips of the file. dt stays 0 if the file does not have it.
+    if (file->tuples) file->size = (frame_size){.height = shape[1], .width = shape[2]};
+    else video_resize_fit(&file->size, file->wanted, shape[1], shape[2]);
     *videos = (video_set){.count = count ? count : clips,
                           .steps = shape[0],
-                          .height = shape[1],
-                          .width = shape[2],
-                          .channels = shape[3]};
+                          .height = file->size.height,
+                          .width = file->size.width,
+                          .channels = file->first.ndim == 3 ? 1 : shape[3]};
     if (plumb_dataset_has_field(file->dataset, "dt") &&
         !plumb_dataset_read_field(&array, file->dataset, 0, "dt") && plumb_array_count(&array) == 1)
         plumb_array_to_double(&videos->dt, &array, 0, 1);
@@ -238,6 +259,11 @@ static plumb_status read_all(video_set *videos, arena *mem, video_file *file, in
 {
     plumb_status st = read_shape(videos, file, count);
     if (st) return st;
+    const int64_t *shape = file->first.shape + file->tuples;
+    if (shape[1] != videos->height || shape[2] != videos->width)
+        status_log("%s: frames of %lld x %lld are resized to %lld x %lld", file->path,
+                   (long long)shape[1], (long long)shape[2], (long long)videos->height,
+                   (long long)videos->width);
     if (masks && !plumb_dataset_has_field(file->dataset, "mask"))
         return fail(PLUMB_EFILE, "%s: has no mask, which this model must be shown", file->path);
     uint8_t *frames, *mask = NULL;
@@ -255,14 +281,15 @@ static plumb_status read_all(video_set *videos, arena *mem, video_file *file, in
 }
 
 plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64_t count,
-                             bool masks, const video_place *place)
+                             bool masks, const frame_size *size, const video_place *place)
 {
-    video_file file = {.path = path};
+    video_file file = {.path = path, .wanted = size};
     video_set videos = {0};
     plumb_status st = plumb_dataset_open(&file.dataset, path, NULL);
     if (st) return st;
     st = read_all(&videos, mem, &file, count, masks, place ? place : &(video_place){0});
     plumb_dataset_close(file.dataset);
+    buffer_clear(&file.resized);
     if (st) {
         video_memory_clear(&videos);
         return st;
@@ -272,9 +299,9 @@ plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64
     return PLUMB_OK;
 }
 
-plumb_status video_read_shape(video_set *out, const char *path)
+plumb_status video_read_shape(video_set *out, const char *path, const frame_size *size)
 {
-    video_file file = {.path = path};
+    video_file file = {.path = path, .wanted = size};
     video_set videos = {0};
     plumb_status st = plumb_dataset_open(&file.dataset, path, NULL);
     if (st) return st;
@@ -317,13 +344,14 @@ static plumb_status hash_items(char out[33], video_set *videos, video_file *file
     return st;
 }
 
-plumb_status video_hash_file(char out[33], const char *path, int64_t count)
+plumb_status video_hash_file(char out[33], const char *path, int64_t count, const frame_size *size)
 {
-    video_file file = {.path = path};
+    video_file file = {.path = path, .wanted = size};
     video_set videos = {0};
     plumb_status st = plumb_dataset_open(&file.dataset, path, NULL);
     if (st) return st;
     st = hash_items(out, &videos, &file, count);
     plumb_dataset_close(file.dataset);
+    buffer_clear(&file.resized);
     return st;
 }

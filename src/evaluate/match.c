@@ -55,8 +55,9 @@ plumb_status match_unseen(const trained_model *trained, const char *path)
 {
     const run_config_data *data = &trained->config.data;
     char hash[33];
+    const frame_size size = {.side = trained->config.data.resize}; // as in training
     // Of a longer file, the videos that training would have taken.
-    const plumb_status st = video_hash_file(hash, path, data->trajectories);
+    const plumb_status st = video_hash_file(hash, path, data->trajectories, &size);
     // A file that training cannot read, or that has fewer videos, is another one.
     if (st) return st == PLUMB_EMEMORY || st == PLUMB_ESTOPPED ? st : PLUMB_OK;
     if (strcmp(hash, trained->data_hash)) return PLUMB_OK;

@@ -130,7 +130,7 @@ static plumb_status copy_names(uint8_t **out, trained_model *trained)
     return *out ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-// Writes all arrays that exist; the first three always do.
+// Writes all arrays that exist; the first two always do.
 static plumb_status write_rollout(const char *path, trained_model *trained, test_videos *test,
                                   const rollout_arrays *rollout, const rollout_extras *extras)
 {
@@ -138,15 +138,14 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
     const int64_t m = trained->model.dynamics->latents, n = videos->count, steps = rollout->steps;
     const size_t frame = (size_t)(videos->height * videos->width * videos->channels);
     const int64_t first = trained->model.dynamics->first_step;
-    int64_t count = 3;
+    int64_t count = 2;
     // The truth starts at the first step that the model predicts.
     model_rollout_drop_states(test, trained, steps + first);
     plumb_named_array arrays[] = {
         {"latent", plumb_array_view(rollout->latent, PLUMB_FLOAT32, 3, (int64_t[]){n, steps, m})},
-        {"truth",
-         plumb_array_view(test->state, PLUMB_FLOAT64, 3, (int64_t[]){n, steps, test->state_dims})},
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
-        // Places for eleven others.
+        // Places for twelve others.
+        {0},
         {0},
         {0},
         {0},
@@ -159,6 +158,10 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         {0},
         {0},
     };
+    if (test->state)
+        arrays[count++] =
+            (plumb_named_array){"truth", plumb_array_view(test->state, PLUMB_FLOAT64, 3,
+                                                          (int64_t[]){n, steps, test->state_dims})};
     if (extras->names)
         arrays[count++] =
             (plumb_named_array){"latent_names", plumb_array_view(extras->names, PLUMB_UINT8, 2,
@@ -227,6 +230,7 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
                                   .steps = opt.steps,
                                   .steps_option = "steps",
                                   .rendered_steps = opt.steps,
+                                  .states_optional = !opt.measured,
                                   .canonical = true,
                                   .parameters = true,
                                   .threads = threads};

@@ -160,11 +160,19 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
     plumb_status st = plumb_dataset_open(&dataset, request->data, NULL);
     if (st) return st;
     const int64_t items = plumb_dataset_item_count(dataset);
+    const frame_size size = {.side = trained->config.data.resize}; // as in training
     st = video_load_file(&out->videos, &trained->mem, request->data,
-                         items < request->count ? items : request->count, false, NULL);
+                         items < request->count ? items : request->count, false, &size, NULL);
     const video_set *videos = &out->videos;
     if (!st && videos->steps < steps) st = refuse_short(trained, request, videos->steps);
-    if (!st)
+    const bool known = plumb_dataset_has_field(dataset, "state");
+    if (!st && !known && !request->states_optional)
+        st =
+            fail(PLUMB_EFILE,
+                 "%s: has no array \"state\" (videos, steps, 2n), the true states that the latents "
+                 "are compared with; plumb rollout and plumb report work without it",
+                 request->data);
+    if (!st && known)
         st = read_field(&out->state, &out->state_dims, &trained->mem, dataset, "state",
                         videos->count, steps);
     if (!st && request->canonical && plumb_dataset_has_field(dataset, "canonical"))

@@ -21,13 +21,14 @@ typedef struct test_videos_request {
     int64_t fixed_steps, least_steps;
     int64_t rendered_steps; ///< of the frames, at most `steps`; a file always gives `steps`
     bool canonical;         ///< canonical coordinates and energy too
+    bool states_optional;   ///< a file may have no true states
     bool parameters;        ///< parameters of the trajectories too; a file never gives them
     int threads;
 } test_videos_request;
 
 typedef struct test_videos {
     video_set videos;
-    double *state;      ///< (count, steps, state_dims)
+    double *state;      ///< (count, steps, state_dims); NULL if not in a file, and optional
     double *energy;     ///< (count, steps); NULL if canonical was not requested, or not in a file
     double *canonical;  ///< (count, steps, canonical_dims); NULL if not requested, or not in a file
     double *parameters; ///< (count, parameter_total) of the world; NULL if not requested

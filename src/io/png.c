@@ -6,6 +6,7 @@
 
 #include <png.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ typedef struct png_context {
     char message[128];         // of the error that caused the jump
     const unsigned char *data; // reading: the file
     size_t size, position;
+    bool any;    // reading: any colours and depth
     buffer *out; // writing
 } png_context;
 
@@ -73,7 +75,8 @@ static const char *get_color_name(int type)
 }
 
 // Checks the header against the wanted shape before any row is read.
-static plumb_status check_header(png_structp png, png_infop info, png_shape want, const char *what)
+static plumb_status check_header(png_structp png, png_infop info, png_shape want, bool any,
+                                 const char *what)
 {
     const int64_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
     const int depth = png_get_bit_depth(png, info), color = png_get_color_type(png, info);
@@ -81,6 +84,8 @@ static plumb_status check_header(png_structp png, png_infop info, png_shape want
         return fail(PLUMB_EFORMAT, "%s: the PNG is %lld x %lld, wanted %lld x %lld", what,
                     (long long)width, (long long)height, (long long)want.width,
                     (long long)want.height);
+    if (any && (want.channels == 3 || !(color & PNG_COLOR_MASK_COLOR))) return PLUMB_OK;
+    if (any) return fail(PLUMB_EFORMAT, "%s: the PNG has colours, wanted grey", what);
     if (depth != 8 || color != get_color_type(want.channels))
         return fail(PLUMB_EFORMAT, "%s: the PNG is %s at %d bits, wanted %s at 8", what,
                     get_color_name(color), depth, get_color_name(get_color_type(want.channels)));
@@ -99,8 +104,14 @@ static plumb_status read_rows(png_context *context, png_structp png, png_infop i
     png_set_chunk_cache_max(png, 16);
     png_set_chunk_malloc_max(png, 1 << 20);
     png_read_info(png, info);
-    const plumb_status st = check_header(png, info, want, what);
+    const plumb_status st = check_header(png, info, want, context->any, what);
     if (st) return st;
+    if (context->any) {
+        png_set_expand(png);
+        png_set_strip_16(png);
+        png_set_strip_alpha(png);
+        if (want.channels == 3) png_set_gray_to_rgb(png);
+    }
     // One pass, or seven if the image is interlaced.
     const int passes = png_set_interlace_handling(png);
     png_read_update_info(png, info);
@@ -113,9 +124,10 @@ static plumb_status read_rows(png_context *context, png_structp png, png_infop i
     return PLUMB_OK;
 }
 
-plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t size, const char *what)
+static plumb_status read_image(uint8_t *out, png_shape want, const void *data, size_t size,
+                               bool any, const char *what)
 {
-    png_context context = {.data = data, .size = size};
+    png_context context = {.data = data, .size = size, .any = any};
     png_structp png =
         png_create_read_struct(PNG_LIBPNG_VER_STRING, &context, handle_error, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
@@ -123,6 +135,38 @@ plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t siz
                                  : fail(PLUMB_EMEMORY, "%s: no memory to read a PNG", what);
     png_destroy_read_struct(&png, &info, NULL);
     return st;
+}
+
+plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t size, const char *what)
+{
+    return read_image(out, want, data, size, false, what);
+}
+
+plumb_status png_read_any(uint8_t *out, png_shape want, const void *data, size_t size,
+                          const char *what)
+{
+    return read_image(out, want, data, size, true, what);
+}
+
+static int64_t read_big_endian(const unsigned char *at)
+{
+    return (int64_t)at[0] << 24 | (int64_t)at[1] << 16 | (int64_t)at[2] << 8 | at[3];
+}
+
+plumb_status png_find_shape(png_shape *out, const void *data, size_t size, const char *what)
+{
+    // The signature, then length, type and body of the chunk IHDR.
+    const unsigned char *bytes = data;
+    if (size < 33 || png_sig_cmp(bytes, 0, 8) || memcmp(bytes + 12, "IHDR", 4))
+        return fail(PLUMB_EFORMAT, "%s: it is no PNG", what);
+    *out = (png_shape){.width = read_big_endian(bytes + 16),
+                       .height = read_big_endian(bytes + 20),
+                       .channels = bytes[25] & PNG_COLOR_MASK_COLOR ? 3 : 1};
+    if (out->width < 1 || out->height < 1 || out->width > PNG_MAX_EDGE ||
+        out->height > PNG_MAX_EDGE)
+        return fail(PLUMB_EFORMAT, "%s: the PNG is %lld x %lld", what, (long long)out->width,
+                    (long long)out->height);
+    return PLUMB_OK;
 }
 
 // Writes header and rows into the buffer.

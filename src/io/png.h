@@ -22,6 +22,15 @@ typedef struct png_shape {
 plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t size,
                       const char *what);
 
+/// Reads an image of this size whatever its colours: 16 bits become 8, a palette is expanded, alpha
+/// is dropped, and grey is repeated where `want` has 3 channels. Fails with PLUMB_EFORMAT if it has
+/// another size, has colours where `want` has 1 channel, or is damaged.
+plumb_status png_read_any(uint8_t *out, png_shape want, const void *data, size_t size,
+                          const char *what);
+/// Gets the shape from the header: 1 channel if the image is grey, else 3. Fails with PLUMB_EFORMAT
+/// if the data are no PNG.
+plumb_status png_find_shape(png_shape *out, const void *data, size_t size, const char *what);
+
 /// Chooses the compression settings: a strip of video frames, as the DeepMind files have it, or a
 /// drawing with large areas of one colour.
 typedef enum png_use { PNG_USE_VIDEO, PNG_USE_DRAWING } png_use;

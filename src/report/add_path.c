@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/options_struct.h"
 #include "base/status.h"
+#include "plumb/dataset.h"
 #include "plumb/evaluation.h"
 #include "plumb/report.h"
 #include "plumb/rollout.h"
@@ -249,6 +250,20 @@ static plumb_status add_readout(plumb_report *report, const char *name, const ch
     return st == PLUMB_ENUMERIC ? PLUMB_OK : st;
 }
 
+// The number of frames of the videos of a file.
+static plumb_status find_video_steps(int64_t *out, const char *path)
+{
+    plumb_dataset *dataset;
+    plumb_array frames;
+    plumb_status st = plumb_dataset_open(&dataset, path, NULL);
+    if (st) return st;
+    st = plumb_dataset_read_field(&frames, dataset, 0, "frames");
+    if (!st && frames.ndim < 3) st = fail(PLUMB_ESHAPE, "%s: frames have no axis of steps", path);
+    if (!st) *out = frames.shape[0];
+    plumb_dataset_close(dataset);
+    return st;
+}
+
 // Rolls out a run into a temporary file and adds its arrays.
 static plumb_status add_rollout(plumb_report *report, const char *name, const char *run,
                                 const char *results, const plumb_report_options *options)
@@ -262,10 +277,15 @@ static plumb_status add_rollout(plumb_report *report, const char *name, const ch
     rollout.steps = options->steps ? options->steps : forecast_steps ? forecast_steps : 1000;
     rollout.traversal_steps = options->traversal_steps;
     rollout.threads = options->threads;
-    st = plumb_rollout_save(path, run, &rollout);
+    rollout.data = options->data;
+    rollout.encoded = false;
+    if (options->data && !options->steps) st = find_video_steps(&rollout.steps, options->data);
+    if (!st) st = plumb_rollout_save(path, run, &rollout);
     if (!st) st = add_arrays(report, name, path, false, options->threads);
     unlink(path);
-    return st ? st : add_readout(report, name, run, options->threads);
+    // The map of SyMetric is fitted to videos of the world.
+    if (st || options->data) return st;
+    return add_readout(report, name, run, options->threads);
 }
 
 // Adds a run: its config, its results, its log and a rollout.
@@ -285,7 +305,7 @@ static plumb_status add_run(plumb_report *report, const char *path,
     if (!st && options->videos > 0) {
         // A model that cannot be rolled out (PLUMB_EVALUE) is shown by its records.
         st = add_rollout(report, name, path, results, options);
-        if (st == PLUMB_EVALUE) st = PLUMB_OK;
+        if (st == PLUMB_EVALUE && !options->data) st = PLUMB_OK;
     }
     arena_clear(&mem);
     return st;

@@ -19,6 +19,8 @@ static const option_spec report_specs[] = {
      .help = "0: all cores; does not affect the result"},
     {MEMBER(traversal_steps), .kind = OPTION_INT64, .low = 0, .high = 10000,
      .help = "steps of rollouts with one latent changed, for the figure paper-3e; 0: none"},
+    {MEMBER(data), .kind = OPTION_STRING,
+     .help = "a file of videos on which runs are rolled out, instead of their world"},
     {0},
 };
 #undef MEMBER

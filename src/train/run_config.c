@@ -33,6 +33,8 @@ const setting_spec run_config_data_specs[] = {
     {{"data_seed", OPTION_INT64, AT(data_seed), NULL, 0, 9e18, "seed of the world", NULL}, {"1"}, SETTING_FIXED},
     {{"image", OPTION_INT64, AT(image), NULL, 0, 1024,
       "height and width of a frame in pixels; 0: as the world draws it; a file has its own", NULL}, {"32"}, SETTING_FIXED},
+    {{"resize", OPTION_INT64, AT(resize), NULL, 0, 1024,
+      "larger side in pixels that frames of a file are resized to, by areas; never enlarged; 0: 64 if they are larger", NULL}, {"0"}, SETTING_FIXED},
     {{"storage", OPTION_ENUM, AT(storage), storages, 0, 0,
       "where training videos are: in memory, or in a temporary file of the run; auto: in memory if they take at most half of it; does not affect the result", NULL}, {"auto"}, SETTING_FREE},
     {.option = {0}},
@@ -375,7 +377,8 @@ plumb_status run_config_load_video(video_set *out, arena *mem, const run_config 
         if (!st) st = video_load_world(out, mem, &request);
     } else {
         st = video_load_file(out, mem, config->data.data, config->data.trajectories,
-                             config->model->needs_masks, &place);
+                             config->model->needs_masks, &(frame_size){.side = config->data.resize},
+                             &place);
     }
     const int64_t clip = run_config_clip_length(config);
     if (!st && out->steps < clip)
@@ -403,7 +406,8 @@ plumb_status run_config_video_shape(video_set *out, const run_config *config)
     }
     // The first trajectory of the file has the shape of all.
     video_set found;
-    const plumb_status st = video_read_shape(&found, config->data.data);
+    const plumb_status st =
+        video_read_shape(&found, config->data.data, &(frame_size){.side = config->data.resize});
     if (!st) out->height = found.height, out->width = found.width, out->channels = found.channels;
     return st;
 }

@@ -11,6 +11,7 @@ typedef struct run_config_data {
     int64_t trajectories; ///< training videos; for a file 0 means all
     int64_t frames;       ///< per video, of a world
     int64_t data_seed;    ///< of the world
+    int64_t resize;       ///< larger side that frames of a file are resized to; 0: at most 64
     int64_t image;        ///< height and width of frames, of a world; 0: those of the world
     int storage;          ///< a video_storage
 } run_config_data;

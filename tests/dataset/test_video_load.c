@@ -99,7 +99,7 @@ TEST(what_cannot_be_is_refused)
                                                   .image = 17,
                                                   .threads = 1}),
                 PLUMB_EVALUE, "image");
-    CHECK_FAILS(video_load_file(&f, &mem, "/no/such/file.npz", 0, false, NULL), PLUMB_EFILE,
+    CHECK_FAILS(video_load_file(&f, &mem, "/no/such/file.npz", 0, false, NULL, NULL), PLUMB_EFILE,
                 "/no/such/file.npz");
     plumb_set_stop(true);
     CHECK_FAILS(video_load_world(&f, &mem,
@@ -127,27 +127,28 @@ TEST(videos_of_a_file_are_its_frames)
         &a, &mem,
         &(video_request){
             .world = world("two-body"), .seed = 9, .count = 6, .steps = 4, .threads = 1}));
-    CHECK_OK(video_load_file(&b, &mem, path, 0, false, NULL));
+    CHECK_OK(video_load_file(&b, &mem, path, 0, false, NULL, NULL));
     CHECK(a.count == b.count && a.steps == b.steps && a.channels == b.channels && a.mean == b.mean);
     CHECK_NEAR(a.dt, b.dt, 1e-12);
     char x[33], y[33];
     video_hash(x, &a);
     video_hash(y, &b);
     CHECK_TEXT(x, y);
-    CHECK_OK(video_load_file(&b, &mem, path, 2, false, NULL));
+    CHECK_OK(video_load_file(&b, &mem, path, 2, false, NULL, NULL));
     CHECK_EQUAL(b.count, 2);
-    CHECK_FAILS(video_load_file(&b, &mem, path, 7, false, NULL), PLUMB_EVALUE,
+    CHECK_FAILS(video_load_file(&b, &mem, path, 7, false, NULL, NULL), PLUMB_EVALUE,
                 "has 6 trajectories, not 7");
     double z[4] = {0};
     const plumb_named_array arrays[] = {
         {"frames", plumb_array_view(z, PLUMB_FLOAT64, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_write(path, arrays, 1, false));
-    CHECK_FAILS(video_load_file(&b, &mem, path, 0, false, NULL), PLUMB_ESHAPE,
-                "wanted u1 (steps, height, width, channels)");
+    CHECK_FAILS(video_load_file(&b, &mem, path, 0, false, NULL, NULL), PLUMB_ESHAPE,
+                "wanted (steps, height, width, channels), grey");
     const plumb_named_array other[] = {
         {"state", plumb_array_view(z, PLUMB_FLOAT64, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_write(path, other, 1, false));
-    CHECK_FAILS(video_load_file(&b, &mem, path, 0, false, NULL), PLUMB_EFILE, "has no frames");
+    CHECK_FAILS(video_load_file(&b, &mem, path, 0, false, NULL, NULL), PLUMB_EFILE,
+                "has no frames");
     unlink(path);
     rmdir(dir);
     arena_clear(&mem);
@@ -170,7 +171,7 @@ TEST(of_probes_the_impossible_clips_are_learnt_from)
     video_request request = {
         .world = room, .seed = 9, .count = 5, .image = IMAGE, .masks = true, .threads = 2};
     CHECK_OK(video_load_world(&a, &mem, &request));
-    CHECK_OK(video_load_file(&b, &mem, path, 5, true, NULL));
+    CHECK_OK(video_load_file(&b, &mem, path, 5, true, NULL, NULL));
     CHECK_EQUAL(a.count, 5);
     CHECK_EQUAL(a.steps, PLUMB_ROOM_STEPS);
     CHECK(!memcmp(a.frames, b.frames, 5 * CLIP * 3));
