@@ -34,7 +34,7 @@ const setting_spec run_config_data_specs[] = {
     {{"image", OPTION_INT64, AT(image), NULL, 0, 1024,
       "height and width of a frame in pixels; 0: as the world draws it; a file has its own", NULL}, {"32"}, SETTING_FIXED},
     {{"resize", OPTION_INT64, AT(resize), NULL, 0, 1024,
-      "larger side in pixels that frames of a file are resized to, by areas; never enlarged; 0: 64 if they are larger", NULL}, {"0"}, SETTING_FIXED},
+      "larger side in pixels that frames of a file are resized to, by areas; never enlarged; 0: 64 if they are larger", NULL}, {"0"}, SETTING_ADDED_LATER},
     {{"storage", OPTION_ENUM, AT(storage), storages, 0, 0,
       "where training videos are: in memory, or in a temporary file of the run; auto: in memory if they take at most half of it; does not affect the result", NULL}, {"auto"}, SETTING_FREE},
     {.option = {0}},

@@ -98,7 +98,7 @@ def test_a_run_knows_the_data_file_it_was_trained_on(tmp_path):
     toy.refused("a run is a directory", "toy", *QUICK, "--out", data)
 
 
-@pytest.mark.parametrize("shape, dtype", [((3, 5), "u1"), ((3, 20, 8, 8), "u1"), ((3, 20, 8, 8, 3), "f4"), ((3, 20, 0, 8, 3), "u1"),
+@pytest.mark.parametrize("shape, dtype", [((3, 5), "u1"), ((3, 20, 8), "u1"), ((3, 20, 0, 8, 3), "u1"), ((3, 4, 20, 8, 8, 3), "f4"),
                                           ((3, 5, 20, 8, 8, 3), "u1")])
 @pytest.mark.parametrize("how", [("--plan",), ("--steps", 1)])
 def test_frames_of_another_shape_or_type_are_refused_also_for_a_plan(shape, dtype, how, tmp_path):
