@@ -282,7 +282,7 @@ def test_a_signal_stops_a_study_with_exit_75(number, study):
     assert wait_until(lambda: children(process))
     time.sleep(0.3 * SLOW)
     process.send_signal(number)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=1200)
     assert process.returncode == 75 and "stopped" in err.splitlines()[-1] and out == ""
 
 
@@ -330,7 +330,7 @@ def test_a_study_runs_where_the_end_of_children_is_not_reported(study):
     """SIGCHLD ignored, which survives exec: waitpid then fails, and must not be waited for."""
     process = start(PLUMB, "sweep", study(STUDY), "--out", "unreported", "--workers", 2,
                     preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=1200)
     assert process.returncode == 0, err
     assert sorted(record["run"] for record in lines("unreported")) == NAMES
 
@@ -341,7 +341,7 @@ def test_it_can_be_stopped_there_too(study):
     assert wait_until(lambda: children(process))
     time.sleep(0.3 * SLOW)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=300)
+    process.communicate(timeout=1200)
     assert process.returncode == 75
 
 
@@ -390,5 +390,5 @@ def test_a_slurm_task_whose_time_is_up_saves_and_is_queued_again(study, inside):
     process = start("bash", "again/sweep.slurm", env=environment)
     assert wait_until(lambda: list(Path("again").glob("hgn*")) or process.poll() is not None)
     process.send_signal(signal.SIGUSR1)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=1200)
     assert process.returncode == 0 and Path("queued").read_text() == "requeue 7_0\n", err
