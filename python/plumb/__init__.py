@@ -22,14 +22,14 @@ from ._report import Figure, figure, report
 from ._results import (Audit, Comparison, Dynamics, Evaluation, Forecast, Kappa, Measurement, Probe, Published, Result, StateForecast,
                        Study, Surprise, Symetric)
 from ._runs import Rollout, Run, load_run
-from ._surprise import load_scores, surprise, surprise_clips, surprise_example
+from ._surprise import load_scores, surprise, surprise_clips, surprise_example, surprise_study
 from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
 __all__ = [
     # measures
     "measure", "kappa", "symetric", "canonical", "loops", "probe", "dynamics", "forecast", "surprise", "surprise_clips",
-    "surprise_example", "load_scores", "compare", "audit", "Metric", "evaluate_model",
+    "surprise_example", "surprise_study", "load_scores", "compare", "audit", "Metric", "evaluate_model",
     # worlds, data and models
     "world", "worlds", "simulate", "convert", "read", "show", "train", "models", "load_run", "evaluate", "rollout", "sweep",
     # pages

@@ -107,7 +107,14 @@ STRUCTS = {
     "surprise_clips": "possible:q impossible:q auroc:d auroc_ci:interval decision:surprise_decision",
     "surprise_losses":
         "surprise:array has_concepts:b concepts:array pairs:b padded:q groups:q expanded:b skipped:q plausible:b "
-        "has_motion:b motion:array single:b clips:array possible:array memory:p",
+        "has_motion:b motion:array single:b clips:array possible:array files:q repeated:q memory:p",
+    "surprise_study_row":
+        "property:s context:s frame_step:q file:s mean:d maximum:d auroc_mean:d auroc_maximum:d",
+    "surprise_study_property":
+        "name:s pairs:q rows:q mean:d maximum:d mean_context:s maximum_context:s mean_corrected:d maximum_corrected:d",
+    "surprise_study":
+        "properties:surprise_study_property* property_count:q rows:surprise_study_row* row_count:q mean:d maximum:d "
+        "mean_corrected:d maximum_corrected:d files:q repeated:q padded:q memory:p",
     "surprise_test": "statistic:d p:d",
     "surprise_uniformity":
         "measured:b why:s exact:surprise_test paper:surprise_test paper_chi:surprise_test "
@@ -331,6 +338,9 @@ i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_losses_options_init surprise_losses_options* z
 i plumb_surprise_losses_read surprise_losses* s surprise_losses_options*
   plumb_surprise_losses_clear surprise_losses*
+i plumb_surprise_study_measure surprise_study* s surprise_losses_options*
+  plumb_surprise_study_record p surprise_study*
+  plumb_surprise_study_clear surprise_study*
 i plumb_surprise_clips_measure surprise_clips* array* array* surprise_options*
   plumb_surprise_clips_record p surprise_clips*
   plumb_surprise_counterexample_record p
