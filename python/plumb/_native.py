@@ -385,6 +385,8 @@ i plumb_system_threads
   plumb_training_options_init training_options* z
 i plumb_training_run training* training_options*
 i plumb_training_plan p training_options*
+i plumb_weights_import s training_options*
+i plumb_weights_export s s
 s plumb_model_name q
 i plumb_dataset_open p* s s
   plumb_dataset_close p
