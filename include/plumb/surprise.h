@@ -208,6 +208,8 @@ typedef struct plumb_surprise_ratio {
     const double *weight;      ///< w of each concept.
     const double *dimension;   ///< D of each observation set, d - 1 for unit features.
     bool frame_variances;      ///< Each frame has a T of its own; `temperature` is of their mean.
+    bool scene_variances; ///< Scenes differ in scale: the ratio has log s, and `temperature` is
+                          ///< that of a clip of mean surprise.
 } plumb_surprise_ratio;
 
 /// Single clips called impossible where their score reaches a threshold that was chosen on clips

@@ -95,7 +95,7 @@ STRUCTS = {
         "measured:b log_threshold:d type1:d type2:d accuracy:d auroc:d best_log_threshold:d "
         "best_accuracy:d log_ratio:d* posterior:d* posterior_mean:d2 brier:d calibration_error:d "
         "calibration_said:d10 calibration_found:d10 calibration_clips:q10 concepts:q sets:q temperature:d* "
-        "weight:d* dimension:d* frame_variances:b",
+        "weight:d* dimension:d* frame_variances:b scene_variances:b",
     "surprise_decision": "measured:b threshold:d accuracy:d type1:d type2:d power:d",
     "surprise_motion":
         "measured:b tuples:q matched:q matched_right:q matched_accuracy:d matched_wilson:interval "
