@@ -7,7 +7,7 @@
 
 typedef struct export_command {
     const char *out;
-    bool json;
+    cli_format format;
 } export_command;
 
 // clang-format off
@@ -15,7 +15,7 @@ typedef struct export_command {
 static const cli_option command_options[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(out), .value = "F",
      .help = "a .safetensors, .npz or .h5 file [weights of the run: RUN.safetensors]"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -52,7 +52,7 @@ static int run(void *given, int files, char **file)
     const export_output output = {file[0], cmd->out ? cmd->out : name};
     cli_show_log(&cmd_export);
     if (plumb_weights_export(output.file, file[0])) return cli_last_error(&cmd_export);
-    return cli_print(&cmd_export, cmd->json, fill_record, print_text, &output);
+    return cli_print(&cmd_export, cmd->format, fill_record, print_text, &output);
 }
 
 const cli_command cmd_export = {

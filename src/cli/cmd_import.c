@@ -8,7 +8,7 @@
 typedef struct import_command {
     plumb_training_options opt;
     option_list set;
-    bool json;
+    cli_format format;
 } import_command;
 
 // clang-format off
@@ -27,7 +27,7 @@ static const cli_option command_options[] = {
     {.name = "set", .letter = 's', .is_list = true, .kind = OPTION_POINTER, AT(set),
      .value = "NAME=VALUE", .help = "change a setting; can be repeated"},
     {.name = "force", .letter = 'f', FROM(training_options, opt, "force")},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -72,7 +72,7 @@ static int run(void *given, int files, char **file)
     cli_show_log(&cmd_import);
     if (plumb_weights_import(file[1], &cmd->opt)) return cli_last_error(&cmd_import);
     const import_output output = {file[1], cmd->opt.out, file[0]};
-    return cli_print(&cmd_import, cmd->json, fill_record, print_text, &output);
+    return cli_print(&cmd_import, cmd->format, fill_record, print_text, &output);
 }
 
 const cli_command cmd_import = {

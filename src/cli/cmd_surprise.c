@@ -597,7 +597,7 @@ static int run(void *given, int files, char **file)
         if (cmd->items || cmd->figure || cmd->require)
             return cli_error(&cmd_surprise, EXIT_USAGE,
                              "the table of a folder has no --items, --figure or --require");
-        return surprise_study_run(file[0], &cmd->losses, cmd->json);
+        return surprise_study_run(file[0], &cmd->losses, cmd->format);
     }
     surprise_arrays in = {0};
     code = read_input(&in, cmd, files, file);

@@ -86,11 +86,12 @@ static void print_study(const void *context)
                         (long long)study->repeated);
 }
 
-int surprise_study_run(const char *folder, const plumb_surprise_losses_options *options, bool json)
+int surprise_study_run(const char *folder, const plumb_surprise_losses_options *options,
+                       cli_format format)
 {
     plumb_surprise_study study;
     if (plumb_surprise_study_measure(&study, folder, options)) return cli_last_error(&cmd_surprise);
-    const int code = cli_print(&cmd_surprise, json, fill_record, print_study, &study);
+    const int code = cli_print(&cmd_surprise, format, fill_record, print_study, &study);
     plumb_surprise_study_clear(&study);
     return code;
 }

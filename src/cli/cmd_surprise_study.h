@@ -9,6 +9,7 @@
 bool surprise_study_is(const char *path);
 
 /// Measures and prints the table of a folder. Returns the exit code.
-int surprise_study_run(const char *folder, const plumb_surprise_losses_options *options, bool json);
+int surprise_study_run(const char *folder, const plumb_surprise_losses_options *options,
+                       cli_format format);
 
 #endif
