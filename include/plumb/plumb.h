@@ -26,6 +26,7 @@
 #include "plumb/state_forecast.h"
 #include "plumb/status.h"
 #include "plumb/surprise.h"
+#include "plumb/surprise_study.h"
 #include "plumb/sweep.h"
 #include "plumb/symetric.h"
 #include "plumb/system.h"

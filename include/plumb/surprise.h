@@ -208,6 +208,8 @@ typedef struct plumb_surprise_ratio {
     const double *weight;      ///< w of each concept.
     const double *dimension;   ///< D of each observation set, d - 1 for unit features.
     bool frame_variances;      ///< Each frame has a T of its own; `temperature` is of their mean.
+    bool scene_variances; ///< Scenes differ in scale: the ratio has log s, and `temperature` is
+                          ///< that of a clip of mean surprise.
 } plumb_surprise_ratio;
 
 /// Single clips called impossible where their score reaches a threshold that was chosen on clips
@@ -406,6 +408,8 @@ typedef struct plumb_surprise_losses {
     bool single;          ///< No groups: `clips` and `possible` are set, and `surprise` is not.
     plumb_array clips;    ///< (clips) surprise of single clips.
     plumb_array possible; ///< (clips) u1: 1 for a possible clip.
+    int64_t files;        ///< Loss files that were joined: those of all ranks.
+    int64_t repeated;     ///< Clips that two ranks have; each is taken once.
     void *memory;         ///< Private.
 } plumb_surprise_losses;
 
@@ -423,12 +427,13 @@ static inline plumb_surprise_losses_options plumb_surprise_losses_defaults(void)
 
 /// Reads score files of other benchmarks and arranges the clips in tuples. A .pth file has the
 /// losses (clips, contexts, windows) that the code of the V-JEPA study (label 1: possible) or of
-/// IntPhys 2 saves. A .csv, .tsv, .json or .jsonl file has clips with a group, possible or not, and
-/// a score or one for each frame; an array file may have `possible` and `impossible`, (n), (n, k)
-/// or (n, k, frames). Clips that differ in length are reduced over their own windows or frames. May
-/// be NULL: options. On failure `result` is unchanged. Fails as plumb_file_open() does, with
-/// PLUMB_EFORMAT if labels, names or table are missing or wrong, PLUMB_ESHAPE or PLUMB_EVALUE if
-/// the clips do not form tuples, PLUMB_ENUMERIC if a loss is NaN or infinite.
+/// IntPhys 2 saves; with NAME_rank0.pth the files of all other ranks are read. A .csv, .tsv, .json
+/// or .jsonl file has clips with a group, possible or not, and a score or one for each frame; an
+/// array file may have `possible` and `impossible`, (n), (n, k) or (n, k, frames). Clips that
+/// differ in length are reduced over their own windows or frames. May be NULL: options. On failure
+/// `result` is unchanged. Fails as plumb_file_open() does, with PLUMB_EFORMAT if labels, names or
+/// table are missing or wrong, PLUMB_ESHAPE or PLUMB_EVALUE if the clips do not form tuples,
+/// PLUMB_ENUMERIC if a loss is NaN or infinite.
 PLUMB_API plumb_status plumb_surprise_losses_read(plumb_surprise_losses *result, const char *path,
                                                   const plumb_surprise_losses_options *options);
 

@@ -93,6 +93,19 @@ PLUMB_API plumb_status plumb_training_run(plumb_training *out, const plumb_train
 /// of training the memory, kernel calls and arithmetic of one replica. `out` is not used.
 PLUMB_API plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *opt);
 
+/// Makes a run of the weights of another program: a .safetensors or .pth file with a state dict of
+/// the published PyTorch code of PredRNN, or of the other models in the layouts of torch.nn
+/// (docs/training.md). `options` name the model and the run, `out`, and may have a world or a file,
+/// a preset (NULL: "paper") and settings; sizes of PredRNN follow from the file. The run has no
+/// checkpoint, so it can be evaluated and not be resumed. Fails with PLUMB_EFORMAT if tensors are
+/// missing or too many, PLUMB_ESHAPE if one has another shape.
+PLUMB_API plumb_status plumb_weights_import(const char *file,
+                                            const plumb_training_options *options);
+
+/// Writes the weights of `run` under these names and in these layouts; `file` ends in .safetensors,
+/// .npz or .h5. A log line says if the published code computes something else with them.
+PLUMB_API plumb_status plumb_weights_export(const char *file, const char *run);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,7 +9,7 @@ True
 Arrays are NumPy's, or anything that has __array__, __dlpack__ or a buffer: tensors of PyTorch and JAX."""
 import json as _json
 
-from ._commands import Progress, audit, convert, demo, evaluate, models, read, rollout, show, simulate, sweep, train
+from ._commands import Progress, audit, convert, demo, evaluate, export_weights, import_weights, models, read, rollout, show, simulate, sweep, train
 from ._measures import compare, dynamics, forecast, probe
 from ._metric import Metric
 from ._model import ModelEvaluation, evaluate_model
@@ -22,16 +22,16 @@ from ._report import Figure, figure, report
 from ._results import (Audit, Comparison, Dynamics, Evaluation, Forecast, Kappa, Measurement, Probe, Published, Result, StateForecast,
                        Study, Surprise, Symetric)
 from ._runs import Rollout, Run, load_run
-from ._surprise import load_scores, surprise, surprise_clips, surprise_example
+from ._surprise import load_scores, surprise, surprise_clips, surprise_example, surprise_study
 from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
 __all__ = [
     # measures
     "measure", "kappa", "symetric", "canonical", "loops", "probe", "dynamics", "forecast", "surprise", "surprise_clips",
-    "surprise_example", "load_scores", "compare", "audit", "Metric", "evaluate_model",
+    "surprise_example", "surprise_study", "load_scores", "compare", "audit", "Metric", "evaluate_model",
     # worlds, data and models
-    "world", "worlds", "simulate", "convert", "read", "show", "train", "models", "load_run", "evaluate", "rollout", "sweep",
+    "world", "worlds", "simulate", "convert", "read", "show", "train", "import_weights", "export_weights", "models", "load_run", "evaluate", "rollout", "sweep",
     # pages
     "report", "figure", "demo", "doctor",
     # classes

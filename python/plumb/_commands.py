@@ -143,6 +143,29 @@ def _bar(total):
     return tqdm(total=total, unit="step") if watched else None
 
 
+def import_weights(model, path, out, *, world=None, data=None, preset=None, settings=None, force=False):
+    """Makes a run of a PyTorch state dict, a .safetensors or .pth file. Gives the Run.
+
+    For "predrnn" the names and layouts are those of its published code, and sizes follow from the file; for the
+    other models those that export_weights writes. The run has no checkpoint, so it cannot be resumed.
+    """
+    if model == "predrnn" and world is None and data is None:
+        world = "rooms/freeform"
+    opt = options_struct("training_options", {"model": model, "world": world, "data": os.fspath(data) if data is not None else None,
+                                              "out": os.fspath(out), "preset": preset, "steps": -1, "force": force})
+    texts = [f"{name}={_setting_text(value)}".encode() for name, value in (settings or {}).items()]
+    opt.set, opt.set_count = (ctypes.c_char_p * max(len(texts), 1))(*texts), len(texts)
+    call(lib.plumb_weights_import, os.fspath(path).encode(), ctypes.byref(opt))
+    return load_run(out)
+
+
+def export_weights(run, path):
+    """Writes the weights of a run as a PyTorch state dict: .safetensors, .npz or .h5. Gives the path."""
+    folder = run.path if hasattr(run, "path") else run
+    call(lib.plumb_weights_export, os.fspath(path).encode(), os.fspath(folder).encode())
+    return path
+
+
 def train(model=None, *, world=None, data=None, out=None, preset=None, settings=None, steps=None, minutes=0, resume=False,
           force=False, threads=0, callback=None, progress=True):
     """Trains a model on videos of a world or of a file. Gives the Run.

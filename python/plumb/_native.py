@@ -95,7 +95,7 @@ STRUCTS = {
         "measured:b log_threshold:d type1:d type2:d accuracy:d auroc:d best_log_threshold:d "
         "best_accuracy:d log_ratio:d* posterior:d* posterior_mean:d2 brier:d calibration_error:d "
         "calibration_said:d10 calibration_found:d10 calibration_clips:q10 concepts:q sets:q temperature:d* "
-        "weight:d* dimension:d* frame_variances:b",
+        "weight:d* dimension:d* frame_variances:b scene_variances:b",
     "surprise_decision": "measured:b threshold:d accuracy:d type1:d type2:d power:d",
     "surprise_motion":
         "measured:b tuples:q matched:q matched_right:q matched_accuracy:d matched_wilson:interval "
@@ -107,7 +107,14 @@ STRUCTS = {
     "surprise_clips": "possible:q impossible:q auroc:d auroc_ci:interval decision:surprise_decision",
     "surprise_losses":
         "surprise:array has_concepts:b concepts:array pairs:b padded:q groups:q expanded:b skipped:q plausible:b "
-        "has_motion:b motion:array single:b clips:array possible:array memory:p",
+        "has_motion:b motion:array single:b clips:array possible:array files:q repeated:q memory:p",
+    "surprise_study_row":
+        "property:s context:s frame_step:q file:s mean:d maximum:d auroc_mean:d auroc_maximum:d",
+    "surprise_study_property":
+        "name:s pairs:q rows:q mean:d maximum:d mean_context:s maximum_context:s mean_corrected:d maximum_corrected:d",
+    "surprise_study":
+        "properties:surprise_study_property* property_count:q rows:surprise_study_row* row_count:q mean:d maximum:d "
+        "mean_corrected:d maximum_corrected:d files:q repeated:q padded:q memory:p",
     "surprise_test": "statistic:d p:d",
     "surprise_uniformity":
         "measured:b why:s exact:surprise_test paper:surprise_test paper_chi:surprise_test "
@@ -331,6 +338,9 @@ i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_losses_options_init surprise_losses_options* z
 i plumb_surprise_losses_read surprise_losses* s surprise_losses_options*
   plumb_surprise_losses_clear surprise_losses*
+i plumb_surprise_study_measure surprise_study* s surprise_losses_options*
+  plumb_surprise_study_record p surprise_study*
+  plumb_surprise_study_clear surprise_study*
 i plumb_surprise_clips_measure surprise_clips* array* array* surprise_options*
   plumb_surprise_clips_record p surprise_clips*
   plumb_surprise_counterexample_record p
@@ -375,6 +385,8 @@ i plumb_system_threads
   plumb_training_options_init training_options* z
 i plumb_training_run training* training_options*
 i plumb_training_plan p training_options*
+i plumb_weights_import s training_options*
+i plumb_weights_export s s
 s plumb_model_name q
 i plumb_dataset_open p* s s
   plumb_dataset_close p

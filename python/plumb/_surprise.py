@@ -99,6 +99,20 @@ def load_scores(path, **options):
     return found
 
 
+@with_options("surprise_losses_options", leave=("context", "frames", "score", "plausible"))
+def surprise_study(folder, **options):
+    """The table of a study: a folder of .pth files with the losses of one model on one data set.
+
+    The best context of each property, then the mean over properties, by the mean and by the maximum over windows,
+    and each corrected for the choice. With metadata="metadata.csv" (IntPhys 2) a concept of the table is a property;
+    concept_by="Difficulty,Camera" makes it from two columns.
+    """
+    out = new_result("surprise_study")
+    call(lib.plumb_surprise_study_measure, ctypes.byref(out), str(folder).encode(),
+         ctypes.byref(options_struct("surprise_losses_options", options)))
+    return json.loads(record(lib.plumb_surprise_study_record, ctypes.byref(out)))
+
+
 @with_options("surprise_options", leave=("error_unit", "gamma_auto", "threshold_rule"))
 def surprise_clips(score, possible, **options):
     """Labelled clips that belong to no tuple: AUROC, and a threshold for each fifth that is chosen on the others.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmd_surprise_study.h"
 #include "cli/common/command.h"
 #include "cli/common/scorers.h"
 
@@ -149,6 +150,10 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
             "%s: %lld groups of any size; each pair of a possible and an impossible clip is a "
             "tuple",
             file, (long long)in->losses.groups);
+    if (in->losses.repeated)
+        cli_error(&cmd_surprise, EXIT_DONE,
+                  "%s: %lld clips are in the files of two ranks; each is taken once", file,
+                  (long long)in->losses.repeated);
     if (in->losses.single) return EXIT_DONE;
     in->array[SURPRISE] = in->losses.surprise;
     in->has[SURPRISE] = true;
@@ -588,6 +593,12 @@ static int run(void *given, int files, char **file)
         if (code != EXIT_DONE) return code;
         return cli_print(&cmd_surprise, cmd->format, fill_example_record, print_example, cmd);
     }
+    if (files == 1 && surprise_study_is(file[0])) {
+        if (cmd->items || cmd->figure || cmd->require)
+            return cli_error(&cmd_surprise, EXIT_USAGE,
+                             "the table of a folder has no --items, --figure or --require");
+        return surprise_study_run(file[0], &cmd->losses, cmd->format);
+    }
     surprise_arrays in = {0};
     code = read_input(&in, cmd, files, file);
     if (code == EXIT_DONE && in.losses.single) code = measure_singles(cmd, &in);
@@ -612,7 +623,10 @@ const cli_command cmd_surprise = {
         "F may also be a .pth file with the \"losses\" of the V-JEPA study (label 1: possible) or "
         "of IntPhys 2, or a .csv, .tsv, .json or .jsonl file with a clip, its group, whether it is "
         "possible, and its score or t0, t1, ... Groups may have any size; a .npz may have "
-        "\"possible\" and \"impossible\" (n, k).",
+        "\"possible\" and \"impossible\" (n, k).\n\n"
+        "Of a folder of .pth files, or of its folder raw_surprises, the table of the study is "
+        "printed: the best context of each property, then the mean over properties. Files of the "
+        "ranks of a parallel run (NAME_rank0.pth, ...) are joined.",
     .example = "plumb surprise probes.npz --scorer plain,knn -k 50 --gamma 0.01 --json",
     .options = command_options,
     .options_size = sizeof(surprise_command),

@@ -14,10 +14,10 @@
 #include "cli/common/version.h"
 
 const cli_command *const cli_commands[] = {
-    &cmd_measure, &cmd_probe,  &cmd_dynamics, &cmd_forecast, &cmd_surprise,
-    &cmd_compare, &cmd_report, &cmd_worlds,   &cmd_simulate, &cmd_convert,
-    &cmd_show,    &cmd_audit,  &cmd_train,    &cmd_evaluate, &cmd_rollout,
-    &cmd_sweep,   &cmd_demo,   &cmd_doctor,   NULL};
+    &cmd_measure, &cmd_probe,    &cmd_dynamics, &cmd_forecast, &cmd_surprise, &cmd_compare,
+    &cmd_report,  &cmd_worlds,   &cmd_simulate, &cmd_convert,  &cmd_show,     &cmd_audit,
+    &cmd_train,   &cmd_evaluate, &cmd_rollout,  &cmd_import,   &cmd_export,   &cmd_sweep,
+    &cmd_demo,    &cmd_doctor,   NULL};
 
 // Headings of the list of commands, each before the command it names.
 static const struct {

@@ -61,6 +61,15 @@ static plumb_status check_source(const probe_results *probes, const probe_source
     return PLUMB_OK;
 }
 
+// Tuples of a room that training never used.
+static void set_room(probe_source *source, const probe_results *probes)
+{
+    const plumb_evaluation_options *opt = &probes->config->all;
+    source->tuples = opt->tuples;
+    source->first = VIDEO_TEST_FIRST + opt->first;
+    source->seed = (uint64_t)probes->trained->config.data.data_seed;
+}
+
 // Opens the files of probes, or else the five rooms.
 static plumb_status open_sources(probe_results *probes)
 {
@@ -70,6 +79,13 @@ static plumb_status open_sources(probe_results *probes)
         return fail(PLUMB_EVALUE, "%lld files of probes; at most %d", (long long)opt->probe_count,
                     MAX_SOURCES);
     for (int64_t i = 0; i < opt->probe_count && !st; i++) {
+        // The name of a room stands for tuples of it.
+        probe_source *source = &probes->source[i];
+        if (probe_source_find(source, opt->probes[i], probes->trained->shape.height)) {
+            set_room(source, probes);
+            probes->sources++;
+            continue;
+        }
         st = probe_source_open(&probes->source[i], opt->probes[i], opt->first, opt->tuples);
         probes->sources += !st;
         if (!st && !opt->allow_training_data) st = match_unseen(probes->trained, opt->probes[i]);
@@ -77,10 +93,7 @@ static plumb_status open_sources(probe_results *probes)
     // Without files: one source per room. Test items start at VIDEO_TEST_FIRST.
     while (!opt->probe_count && probe_source_room(&probes->source[probes->sources], probes->sources,
                                                   probes->trained->shape.height)) {
-        probe_source *source = &probes->source[probes->sources++];
-        source->tuples = opt->tuples;
-        source->first = VIDEO_TEST_FIRST + opt->first;
-        source->seed = (uint64_t)probes->trained->config.data.data_seed;
+        set_room(&probes->source[probes->sources++], probes);
     }
     for (int64_t i = 0; i < probes->sources && !st; i++) {
         probes->tuples += probes->source[i].tuples;

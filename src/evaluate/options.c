@@ -41,7 +41,7 @@ static const option_spec evaluation_specs[] = {
     {MEMBER(free_clips), .kind = OPTION_INT64, .low = 0, .high = 1000000,
      .help = "free-scene clips whose frames are predicted; 0: none"},
     {MEMBER(probes), .kind = OPTION_POINTER, .type = "string",
-     .help = "a file of probe tuples instead of the five rooms; can be repeated"},
+     .help = "a file of probe tuples or a room, rooms/support, instead of the five rooms; can be repeated"},
     {MEMBER(probe_count), .kind = OPTION_INT64, .low = 0, .high = 1000000,
      .help = "number of probe files"},
     {MEMBER(naive), .kind = OPTION_STRING,

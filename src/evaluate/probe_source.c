@@ -11,6 +11,27 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 
+static probe_source make_room(const plumb_world *world, int64_t image)
+{
+    const plumb_world_info *info = plumb_world_get_info(world);
+    return (probe_source){.world = world,
+                          .steps = info->steps,
+                          .height = image,
+                          .width = image,
+                          .channels = info->channels};
+}
+
+bool probe_source_find(probe_source *out, const char *name, int64_t image)
+{
+    const plumb_world *world;
+    if (strncmp(name, "rooms/", 6) != 0 || plumb_world_find(&world, name)) return false;
+    const plumb_world_info *info = plumb_world_get_info(world);
+    // rooms/impossible has no possible clips.
+    if (info->kind != PLUMB_WORLD_PROBE || !info->concept_name) return false;
+    *out = make_room(world, image);
+    return true;
+}
+
 bool probe_source_room(probe_source *out, int64_t index, int64_t image)
 {
     // Probe number `index` of the list of worlds.
@@ -18,11 +39,7 @@ bool probe_source_room(probe_source *out, int64_t index, int64_t image)
         const plumb_world *world = plumb_world_at(i);
         const plumb_world_info *info = plumb_world_get_info(world);
         if (info->kind != PLUMB_WORLD_PROBE || index--) continue;
-        *out = (probe_source){.world = world,
-                              .steps = info->steps,
-                              .height = image,
-                              .width = image,
-                              .channels = info->channels};
+        *out = make_room(world, image);
         return true;
     }
     return false;

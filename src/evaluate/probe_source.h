@@ -21,6 +21,8 @@ typedef struct probe_source {
 
 /// The rooms that are probes, one after the other; false after the last.
 bool probe_source_room(probe_source *out, int64_t index, int64_t image);
+/// The room of this name, "rooms/support"; false if there is no such room of probes.
+bool probe_source_find(probe_source *out, const char *name, int64_t image);
 /// At most `tuples` of a file, from tuple `first` on. Fails with PLUMB_ESHAPE if it does not hold
 /// tuples of clips, PLUMB_EVALUE if it has no tuple `first`.
 plumb_status probe_source_open(probe_source *out, const char *path, int64_t first, int64_t tuples);

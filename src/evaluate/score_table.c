@@ -163,7 +163,10 @@ static plumb_status describe_clip(score_row *row, arena *mem, const csv_table *t
     *row = (score_row){.name = *name ? name : NULL,
                        .group = *group ? group : NULL,
                        .concept = *concept ? concept : NULL,
+                       .property = *concept ? concept : NULL,
+                       .place = possible[0] && possible[1] == '_' ? possible[0] - '1' : -1,
                        .possible = *possible ? parse_possible(possible) : -1};
+    if (row->place > 1) row->place = -1;
     for (int i = 0; i < columns->places; i++)
         if (!(row->group = join_texts(mem, i ? row->group : "",
                                       csv_table_get(table, at, columns->place[i]))))
@@ -175,12 +178,67 @@ static plumb_status describe_clip(score_row *row, arena *mem, const csv_table *t
     return PLUMB_OK;
 }
 
+// A column of the first or second clip of a pair: "vid1_label" for side 0 and "label".
+static int find_side(const csv_table *table, int side, const char *const *words)
+{
+    for (; *words; words++) {
+        char name[128];
+        snprintf(name, sizeof name, "vid%d_%s", side + 1, *words);
+        const int column = csv_table_find(table, (const char *const[]){name, NULL});
+        if (column >= 0) return column;
+    }
+    return -1;
+}
+
+// The tables of InfLevel have a line for each pair: vid1_path, vid1_label, vid2_path, vid2_label.
+// Here each clip has a score besides, vid1_score and vid2_score. The folder of a clip is its
+// concept.
+static plumb_status read_pairs(score_table *out, arena *mem, const csv_table *table,
+                               const plumb_surprise_losses_options *opt)
+{
+    const char *const chosen[] = {opt->score, NULL};
+    const char *const label[] = {"label", "possible", NULL}, *const path[] = {"path", "name", NULL};
+    for (int64_t i = 0; i < 2 * table->rows; i++) {
+        const int side = (int)(i % 2);
+        const int column = find_side(table, side, opt->score ? chosen : score_words);
+        if (column < 0)
+            return fail(PLUMB_EFORMAT, "%s: has no column \"vid%d_%s\"", table->path, side + 1,
+                        opt->score ? opt->score : "score");
+        const char *text = csv_table_get(table, i / 2, column),
+                   *name = csv_table_get(table, i / 2, find_side(table, side, path));
+        char group[32];
+        snprintf(group, sizeof group, "%012lld", (long long)(i / 2));
+        const size_t folder = strcspn(name, "/");
+        char *concept = name[folder] ? arena_strdup(mem, name) : NULL;
+        if (name[folder] && !concept) return PLUMB_EMEMORY;
+        if (concept) concept[folder] = 0;
+        score_row row = {
+            .name = name,
+            .group = arena_strdup(mem, group),
+            .concept = concept,
+            .possible = parse_possible(csv_table_get(table, i / 2, find_side(table, side, label))),
+            .value = ARENA_ALLOC(mem, double, 1),
+            .count = 1};
+        if (!row.group || !row.value) return PLUMB_EMEMORY;
+        if (!parse_number(row.value, text))
+            return fail(PLUMB_EFORMAT,
+                        "%s: line %lld has \"%s\" in the column \"%s\"; expected a number",
+                        table->path, (long long)table->line[i / 2], text, table->name[column]);
+        const plumb_status st = add_row(out, mem, &row);
+        if (st) return st;
+    }
+    return PLUMB_OK;
+}
+
 static plumb_status read_table(score_table *out, arena *mem, const char *path,
                                const plumb_surprise_losses_options *opt)
 {
     csv_table table;
     table_columns columns;
     plumb_status st = csv_table_read(&table, mem, path);
+    const char *const label[] = {"label", NULL};
+    if (!st && find_side(&table, 0, label) >= 0 && find_side(&table, 1, label) >= 0)
+        return read_pairs(out, mem, &table, opt);
     if (!st) st = find_columns(&columns, &table, opt);
     if (st) return st;
     if (columns.score < 0 && !columns.frames)
@@ -429,8 +487,7 @@ static plumb_status index_names(clip_names *out, arena *mem, const csv_table *ta
     return PLUMB_OK;
 }
 
-// Fills what the file does not say about its clips from the table of the option metadata.
-static plumb_status join_metadata(score_table *out, arena *mem, const char *path,
+plumb_status score_table_describe(score_table *out, arena *mem, const char *path,
                                   const plumb_surprise_losses_options *opt)
 {
     csv_table table;
@@ -456,6 +513,8 @@ static plumb_status join_metadata(score_table *out, arena *mem, const char *path
         if (row->possible < 0) row->possible = said.possible;
         if (!row->group) row->group = said.group;
         if (!row->concept || opt->concept_by) row->concept = said.concept;
+        row->property = said.property;
+        row->place = said.place;
     }
     return st;
 }
@@ -515,7 +574,7 @@ plumb_status score_table_read(score_table *out, arena *mem, const char *path,
                       : !strcmp(end, ".jsonl") ? read_lines(out, mem, path, opt)
                                                : read_table(out, mem, path, opt);
     const bool inflevel = out->plausible;
-    if (!st && opt->metadata) st = join_metadata(out, mem, path, opt);
+    if (!st && opt->metadata) st = score_table_describe(out, mem, path, opt);
     if (!st) st = split_names(out, mem);
     for (int64_t i = 0; i < out->count && !st; i++)
         if (out->row[i].possible < 0)

@@ -9,11 +9,13 @@
 
 /// One clip.
 typedef struct score_row {
-    const char *name;    ///< may be NULL
-    const char *group;   ///< NULL: of no group
-    const char *concept; ///< NULL: none
-    int possible;        ///< 1, 0, or -1: not said
-    double *value;       ///< one score, or one for each frame
+    const char *name;     ///< may be NULL
+    const char *group;    ///< NULL: of no group
+    const char *concept;  ///< NULL: none
+    const char *property; ///< what the column of the concept itself says; NULL: none
+    int place;            ///< 0 or 1 for a type as 1_Possible or 2_Impossible; -1: not said
+    int possible;         ///< 1, 0, or -1: not said
+    double *value;        ///< one score, or one for each frame
     int64_t count;
     double motion[2]; ///< numbers of motion, `motion_count` of the table
 } score_row;
@@ -29,6 +31,11 @@ typedef struct score_table {
 /// Reads .csv, .tsv, .json or .jsonl. Everything lives in `mem`.
 plumb_status score_table_read(score_table *out, arena *mem, const char *path,
                               const plumb_surprise_losses_options *opt);
+
+/// Fills what the rows do not say of their clips from the table of the option metadata. Names match
+/// with and without folders and suffix.
+plumb_status score_table_describe(score_table *table, arena *mem, const char *path,
+                                  const plumb_surprise_losses_options *opt);
 
 /// True for the names of files that score_table_read() reads.
 bool score_table_reads(const char *path);

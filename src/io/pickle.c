@@ -458,6 +458,8 @@ static plumb_status reduce_call(pickle_machine *machine)
 static plumb_status build_object(pickle_machine *machine)
 {
     pickle_value *state = pop_value(machine), *value = peek_value(machine);
+    // A state dict carries "_metadata", the versions of its modules, as an attribute.
+    if (value && state && value->kind == PICKLE_DICT && state->kind == PICKLE_DICT) return PLUMB_OK;
     if (!value || !is_list(state, 2)) return reject_damaged(machine);
     if (value->frozen) return reject_frozen(machine);
     if (value->kind == PICKLE_DTYPE) {

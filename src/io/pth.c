@@ -146,10 +146,65 @@ static plumb_status list_entries(pth_file *pth, array_file_names *names, arena *
     return PLUMB_OK;
 }
 
+// Key and value of an entry of a dictionary in the dictionary, whose name is then "net_param/KEY".
+static plumb_status add_inner(pickle_value *flat, arena *mem, const pickle_value *outer,
+                              const pickle_value *key, pickle_value *value)
+{
+    pickle_value *name = ARENA_ALLOC(mem, pickle_value, 1);
+    const int64_t length = outer->count + 1 + key->count;
+    char *text = ARENA_ALLOC(mem, char, length + 1);
+    if (!name || !text) return PLUMB_EMEMORY;
+    memcpy(text, outer->bytes, (size_t)outer->count);
+    text[outer->count] = '/';
+    memcpy(text + outer->count + 1, key->bytes, (size_t)key->count);
+    *name = *key;
+    name->bytes = text;
+    name->count = length;
+    flat->item[flat->count++] = name;
+    flat->item[flat->count++] = value;
+    return PLUMB_OK;
+}
+
+// Checkpoints have the state dict of a model as an entry: its entries become those of the file, one
+// level deep. A dictionary may stand in the pickle many times, so their number is limited.
+static plumb_status flatten_dict(pickle_value *flat, arena *mem, const pickle_value *root,
+                                 const char *path)
+{
+    enum { MAX_ITEMS = 1 << 18 };
+    int64_t room = root->count;
+    for (int64_t i = 0; i < root->count; i += 2) {
+        const pickle_value *value = root->item[i + 1];
+        if (value->kind == PICKLE_DICT) room += value->count;
+        if (room > MAX_ITEMS) return fail(PLUMB_EFORMAT, "%s: has too many entries", path);
+    }
+    *flat = *root;
+    flat->count = 0;
+    flat->item = ARENA_ALLOC(mem, pickle_value *, room);
+    if (!flat->item) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < root->count; i += 2) {
+        pickle_value *key = root->item[i], *value = root->item[i + 1];
+        flat->item[flat->count++] = key;
+        flat->item[flat->count++] = value;
+        if (value->kind != PICKLE_DICT || value == root || !is_name(key)) continue;
+        for (int64_t k = 0; k < value->count; k += 2) {
+            if (!is_name(value->item[k]) || !is_readable(value->item[k + 1])) continue;
+            const plumb_status st = add_inner(flat, mem, key, value->item[k], value->item[k + 1]);
+            if (st) return st;
+        }
+    }
+    return PLUMB_OK;
+}
+
 // Lists the readable entries of the dictionary, or the value itself if it is no dictionary.
 static plumb_status list_arrays(pth_file *pth, array_file_names *names, arena *mem,
                                 const pickle_value *root)
 {
+    pickle_value flat;
+    if (root->kind == PICKLE_DICT) {
+        const plumb_status st = flatten_dict(&flat, mem, root, pth->file.path);
+        if (st) return st;
+        root = &flat;
+    }
     const int64_t max_arrays = root->kind == PICKLE_DICT ? root->count / 2 : 1;
     names->name = ARENA_ALLOC(mem, const char *, max_arrays);
     pth->values = ARENA_ALLOC(mem, const pickle_value *, max_arrays);

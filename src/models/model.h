@@ -8,9 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "models/renames.h"
 #include "plumb/array.h"
 #include "plumb/record.h"
+
+struct exchange_list;
 
 /// A named part of the block of parameters.
 typedef struct model_tensor {
@@ -111,6 +114,10 @@ typedef struct trainable_model {
     const char *const *state_names;
     double *state;
 
+    /// First step of a second phase of training: each phase has the learning rates of a training of
+    /// its length. 0: one phase.
+    int64_t second_phase;
+
     void *context; ///< first argument of all callbacks
     /// Called once before anything else, on the thread that will compute this replica. May be NULL.
     plumb_status (*init_replica)(void *context, int64_t replica);
@@ -123,6 +130,12 @@ typedef struct trainable_model {
     /// Called after the update of `step` with the terms of the batch. May change `state`; may be
     /// NULL.
     plumb_status (*after_step)(void *context, int64_t step, const double *terms);
+    /// Adds its parameters under the names and in the layouts of its published PyTorch code, see
+    /// exchange.h. NULL: it has none.
+    plumb_status (*list_published)(void *context, struct exchange_list *out, arena *mem);
+    /// Logs how this model differs from what its published code computes with these weights. May be
+    /// NULL.
+    void (*note_published)(void *context, const char *file);
     /// Records what a step costs: memory, arithmetic, kernel calls. May be NULL.
     void (*record_cost)(void *context, plumb_record *record);
     /// Frees what is not in the arena that the model was created in. May be NULL.

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "dataset/video.h"
+#include "models/exchange.h"
 #include "models/model.h"
 #include "models/settings.h"
 
@@ -44,6 +45,10 @@ typedef struct registry_entry {
     /// config.json has them. `text` says what was found; it is empty if nothing was. May be NULL.
     plumb_status (*choose)(char *text, size_t size, void *options,
                            const training_settings *training, const video_set *videos);
+    /// The settings "name=value" of a state dict of its published PyTorch code, by its shapes.
+    /// NULL: it has none. Fails with PLUMB_EFORMAT; the message has no path.
+    plumb_status (*guess_settings)(const char *const **set, int64_t *count, arena *mem,
+                                   const exchange_tensor *tensors, int64_t tensor_count);
     bool video;       ///< it predicts the frames of clips and has no phase space
     bool needs_masks; ///< it takes object masks as input
     /// Creates the model with its initial parameters, which are a function of the seed. Everything

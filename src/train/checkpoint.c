@@ -138,8 +138,7 @@ static plumb_status save_weights(const run_dir *run, const trainable_model *mode
     return st;
 }
 
-static plumb_status save_last_weights(const run_dir *run, const trainable_model *model,
-                                      int64_t step)
+plumb_status checkpoint_save_weights(const run_dir *run, const trainable_model *model, int64_t step)
 {
     return save_weights(run, model, (file_label){"weights.safetensors", step, NULL});
 }
@@ -165,7 +164,7 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
     arena_clear(&mem);
     if (st) return st;
     run->saved_step = state->step;
-    return save_last_weights(run, model, state->step);
+    return checkpoint_save_weights(run, model, state->step);
 }
 
 // Hashes that the metadata of a file must have. Either may be NULL: then it is not checked.
@@ -349,7 +348,7 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
     run->saved_step = state->step;
     return find_weights_step(run, model) == state->step
                ? PLUMB_OK
-               : save_last_weights(run, model, state->step);
+               : checkpoint_save_weights(run, model, state->step);
 }
 
 bool checkpoint_find_frames(int64_t shape[3], const char *path)

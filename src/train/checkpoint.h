@@ -28,6 +28,10 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
 plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                              checkpoint_state *state);
 
+/// Writes the weights alone: a run that cannot be resumed.
+plumb_status checkpoint_save_weights(const run_dir *run, const trainable_model *model,
+                                     int64_t step);
+
 /// Writes the weights as best.safetensors, with their validation error.
 plumb_status checkpoint_save_best(const run_dir *run, const trainable_model *model, int64_t step,
                                   double validation);

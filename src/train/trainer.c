@@ -223,6 +223,16 @@ static plumb_status fail_nonfinite(const training_loop *loop)
 
 // ---- one step ----
 
+// The learning rate of a step. A model with two phases has a schedule for each.
+static double choose_rate(const training_loop *loop, int64_t step)
+{
+    adam_schedule schedule = loop->opt->schedule;
+    const int64_t second = loop->model->second_phase;
+    if (second <= 0 || second >= schedule.steps) return adam_schedule_rate(&schedule, step);
+    schedule.steps = step < second ? second : schedule.steps - second;
+    return adam_schedule_rate(&schedule, step < second ? step : step - second);
+}
+
 static plumb_status run_step(training_loop *loop)
 {
     plumb_status st = share_terms(loop, thread_team_run(loop->team, compute_gradients, loop));
@@ -238,7 +248,7 @@ static plumb_status run_step(training_loop *loop)
         finite = finite && isfinite(loop->terms[i]);
     if (!finite || !isfinite(square)) return fail_nonfinite(loop);
     // Learning rate of this step; the gradient is scaled down to the largest norm.
-    loop->rate = adam_schedule_rate(&loop->opt->schedule, loop->checkpoint.step);
+    loop->rate = choose_rate(loop, loop->checkpoint.step);
     loop->scale = adam_clip_factor(sqrt(square), loop->opt->clip_norm);
     st = thread_team_run(loop->team, update_parameters, loop);
     if (!st && loop->model->after_step)
@@ -385,7 +395,7 @@ static plumb_status run_loop(training_loop *loop)
     plumb_status st = save_checkpoint(loop); // a run can be resumed from step 0 on
     // A run that was stopped while it validated has no line of that step yet.
     if (!st && loop->checkpoint.summed && is_line_due(loop)) {
-        loop->rate = adam_schedule_rate(&loop->opt->schedule, loop->checkpoint.step - 1);
+        loop->rate = choose_rate(loop, loop->checkpoint.step - 1);
         st = write_line(loop);
     }
     for (int next;;) {

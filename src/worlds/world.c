@@ -46,13 +46,22 @@ static const plumb_world *const world_table[] = {
     &room_persistence,
     &room_solidity,
     &room_unchangeableness,
-    &room_impossible, // found by name, not counted
+    // Found by name, not counted.
+    &room_support,
+    &room_collision,
+    &room_hard_continuity,
+    &room_hard_inertia,
+    &room_hard_persistence,
+    &room_hard_solidity,
+    &room_hard_unchangeableness,
+    &room_impossible,
 };
 // clang-format on
 
 enum {
     ENTRY_COUNT = (int)(sizeof world_table / sizeof *world_table),
-    WORLD_COUNT = ENTRY_COUNT - 1
+    HIDDEN_COUNT = 8,
+    WORLD_COUNT = ENTRY_COUNT - HIDDEN_COUNT
 };
 
 int64_t plumb_world_count(void)
@@ -66,13 +75,14 @@ const plumb_world *plumb_world_at(int64_t index)
     return world_table[index];
 }
 
-// Lists the counted rooms: "rooms/freeform, rooms/continuity ...".
+// Lists all rooms but rooms/impossible: "rooms/freeform, rooms/continuity ...".
 static const char *list_rooms(char *text, size_t size)
 {
     size_t used = 0;
     text[0] = 0;
-    for (int i = 0; i < WORLD_COUNT && used < size; i++)
-        if (world_table[i]->info.kind != PLUMB_WORLD_TRAJECTORY)
+    for (int i = 0; i < ENTRY_COUNT && used < size; i++)
+        if (world_table[i]->info.kind != PLUMB_WORLD_TRAJECTORY &&
+            world_table[i] != &room_impossible)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
                                      world_table[i]->info.name);
     return text;
@@ -91,7 +101,7 @@ plumb_status plumb_world_find(const plumb_world **out, const char *name)
         if (world_table[i]->info.kind == PLUMB_WORLD_TRAJECTORY)
             nearest = spelling_closer(name, nearest, world_table[i]->info.name);
     }
-    char rooms[256];
+    char rooms[512];
     if (!strncmp(name, "rooms/", 6))
         return fail(PLUMB_EVALUE, "no room \"%.64s\"; there are %s", name,
                     list_rooms(rooms, sizeof rooms));

@@ -110,6 +110,9 @@ extern const plumb_world
     henon_heiles_low, henon_heiles_middle, henon_heiles_high,
     room_freeform,
     room_continuity, room_inertia, room_persistence, room_solidity, room_unchangeableness,
+    room_support, room_collision,
+    room_hard_continuity, room_hard_inertia, room_hard_persistence, room_hard_solidity,
+    room_hard_unchangeableness,
     room_impossible;
 // clang-format on
 

@@ -77,6 +77,18 @@ def test_the_unit_is_the_sum_over_pixels_and_frames_and_the_mean_on_request(pred
     assert np.allclose(a, 16 * 16 * 3 * 14 * b, rtol=1e-12) and np.allclose(a, frames[total["tested"]].sum(2), rtol=1e-12)
 
 
+def test_rooms_may_be_named_as_probes(predrnn, tmp_path):
+    few = ("evaluate", predrnn, "--tuples", 4, "--films", 0, "--scorer", "plain")
+    answer = plumb.answer(*few, "--probes", "rooms/support", "--probes", "rooms/collision", "--probes", "rooms/continuity-hard")
+    assert [c["name"] for c in answer["surprise"]["concepts"]] == ["support", "collision", "continuity_hard"]
+    table = plumb.run(*few, "--probes", "rooms/support", "--probes", "rooms/collision").stdout
+    assert [line.split() for line in table.splitlines() if line.split()[:1] == ["oracle"]][0] == ["oracle", "100", "100", "100"]
+    assert [line.split() for line in table.splitlines() if line.split()[:1] == ["copy"]][0] == ["copy", "0", "0", "0"]
+    # Overall is the mean of the five concepts of the paper unless others are asked for.
+    assert len(plumb.answer(*few)["surprise"]["concepts"]) == 5
+    plumb.refused("rooms/impossible", *few, "--probes", "rooms/impossible")
+
+
 def test_evaluate_has_the_options_of_surprise(predrnn, tmp_path):
     def options(command):
         text = plumb.run(command, "--help").stdout

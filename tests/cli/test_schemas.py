@@ -137,6 +137,11 @@ def command_cases(folder):
     yield "sweep-plan", ["sweep", folder / "study.yaml", "--out", folder / "sweep", "--plan"]
     yield "sweep", ["sweep", folder / "study.yaml", "--out", folder / "sweep"]
     yield "surprise-example", ["surprise", "--example"]
+    yield "export", ["export", folder / "video", "--out", folder / "w.safetensors"]
+    yield "import", ["import", "predrnn", folder / "w.safetensors", "--out", folder / "imported"]
+    (folder / "losses").mkdir(exist_ok=True)
+    (folder / "losses/a.pth").write_bytes((SOURCE / "fuzz/corpus/pth/torch-1.13-losses").read_bytes())
+    yield "surprise-study", ["surprise", folder / "losses"]
 
 
 def write_clips(folder):

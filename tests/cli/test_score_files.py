@@ -141,6 +141,23 @@ def test_inflevel(tmp_path):
     assert abs(json.loads(got.stdout)["scorers"]["plain"]["benchmarks"]["inflevel"]["accuracy"] - want) < 1e-12
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_inflevel_with_a_row_for_each_pair(sign, tmp_path):
+    """InfLevel's own tables have vid1_path, vid1_label, vid2_path and vid2_label; here with a score of each clip."""
+    rows, right = [], {"gravity": [], "solidity": []}
+    for i in range(24):
+        kind, score, first = ["gravity", "solidity"][i % 2], rng.normal(size=2) + [0, 0.5], i % 3 > 0
+        right[kind].append(score[0] < score[1])
+        clips = [(f"{kind}/center__{i}__ui.mp4", "possible", score[0]), (f"{kind}/center__{i}__uv.mp4", "impossible", score[1])]
+        rows.append({f"vid{k + 1}_{name}": value for k, clip in enumerate(clips if first else clips[::-1])
+                     for name, value in zip(("path", "label", "score"), (clip[0], clip[1], sign * clip[2]))})
+    path = table(tmp_path / "pairs.csv", rows)
+    got = answer(path, *(["--plausible"] if sign < 0 else []))
+    assert {c["name"]: c["scorers"]["plain"]["accuracy"] for c in got["concepts"]} == {k: np.mean(v) for k, v in right.items()}
+    refused('has no column "vid1_loss"', path, "--score", "loss")
+    refused("expected a number", table(tmp_path / "bad.csv", [{**rows[0], "vid2_score": "high"}]))
+
+
 def test_intphys(tmp_path):
     """Answers by the path of a scene, and a table of the labels in status.json."""
     names = [f"O{b}/{s:02d}/{c}" for b in (1, 2) for s in range(1, 11) for c in range(1, 5)]

@@ -172,8 +172,106 @@ def test_intphys_2_is_read_with_its_table_of_clips(study, tmp_path):
     refused("metadata.csv that says what its clips are", second)
     (tmp_path / "short.csv").write_text(table.rsplit("\n", 5)[0] + "\n")
     refused("is not in the table", second, "--metadata", tmp_path / "short.csv")
-    (tmp_path / "bare.csv").write_text("name,type\na,b\n")
+    (tmp_path / "bare.csv").write_text("name,type\n" + "".join(f"{name},1_Possible\n" for name in names))
     refused("has no column", second, "--metadata", tmp_path / "bare.csv")
+
+
+# ---- a folder of a study ----
+
+def study_table(loss, labels):
+    """The relative accuracies of the study's script for each context and for the least loss of all, in both reductions."""
+    rows = [loss[:, c] for c in range(loss.shape[1])] + [loss.min(1)]
+    return np.array([[(x[labels == 1].mean(1) < x[labels == 0].mean(1)).mean(), (x[labels == 1].max(1) < x[labels == 0].max(1)).mean()]
+                     for x in rows])
+
+
+def best_by_folds(rights, scenes):
+    """The share of right pairs if the row for a fifth of the scenes is the best one of the other four."""
+    kept = [rights[rights[:, scenes % 5 != f].sum(1).argmax()][scenes % 5 == f] for f in range(5)]
+    return np.concatenate(kept).mean()
+
+
+def test_a_folder_gives_the_table_of_the_study(tmp_path):
+    rng, want, folder = np.random.default_rng(8), {}, tmp_path / "vit" / "intphys" / "raw_surprises"
+    folder.mkdir(parents=True)
+    for block, clips in (("O1", 40), ("O2", 80), ("gravity", 30)):
+        steps = []
+        for step in (10, 2):  # the order of the files' names, in which the first of equals is the best
+            loss = rng.gamma(3.0, 0.1, (clips, CONTEXTS, WINDOWS))
+            labels = np.tile([1, 0, 0, 1], clips)[:clips]
+            loss[labels == 0] += 0.02 * step ** 0.5
+            if block == "gravity":
+                loss[::3, :, -2:] = 0  # the study's mean counts the padding
+            save(folder / f"losses_{block}_{step}fs_2_4_6ctxt.pth",
+                 {"block": block, "frame_step": step, "context_lengths": [2, 4, 6], "losses": Tensor(loss), "labels": Tensor(labels)})
+            steps.append((loss, labels))
+        scenes = np.arange(clips // 2) // (2 if block[0] == "O" else 1)
+        cells = np.concatenate([study_table(*s) for s in steps])
+        rights = [np.array([f(x[l == 1]) < f(x[l == 0]) for loss, l in steps for x in [*loss.transpose(1, 0, 2), loss.min(1)]])
+                  for f in (lambda x: x.mean(1), lambda x: x.max(1))]
+        want[block] = (cells, [best_by_folds(r, scenes) for r in rights])
+    for path in (folder, folder.parent):
+        got = answer(path)
+        for p in got["properties"]:
+            cells, corrected = want[p["name"]]
+            assert abs(p["mean"] - cells[:, 0].max()) < 1e-12 and abs(p["maximum"] - cells[:, 1].max()) < 1e-12
+            assert abs(p["mean_corrected"] - corrected[0]) < 1e-12 and abs(p["maximum_corrected"] - corrected[1]) < 1e-12
+        for block, (cells, _) in want.items():
+            rows = [r for r in got["rows"] if r["property"] == block]
+            assert [r["context"] for r in rows] == ["2", "4", "6", "filtered"] * 2
+            assert np.abs(np.array([[r["mean"], r["maximum"]] for r in rows]) - cells).max() < 1e-12
+        assert abs(got["mean"] - np.mean([c[:, 0].max() for c, _ in want.values()])) < 1e-12
+        assert abs(got["mean_corrected"] - np.mean([c[0] for _, c in want.values()])) < 1e-12
+        assert got["files"] == 6 and got["padded"] == 20
+    text = plumb.run(folder).stdout
+    assert f"{100 * want['O2'][0][:, 0].max():.2f}" in text and "mean over properties" in text and "padding" in text
+    (tmp_path / "empty" / "raw_surprises").mkdir(parents=True)
+    refused("has no .pth files", tmp_path / "empty")
+
+
+def test_the_choice_of_the_best_of_many_random_rows_is_corrected(tmp_path):
+    """20 properties without any signal: the best of 41 rows is far above one half, the corrected number is not."""
+    rng = np.random.default_rng(1)
+    for i in range(20):
+        loss = rng.gamma(3.0, 0.1, (120, 40, 4))
+        save(tmp_path / f"{i}.pth", {"block": f"P{i}", "frame_step": 1, "context_lengths": list(range(40)), "losses": Tensor(loss),
+                                     "labels": Tensor(np.tile([1, 0], 60))})
+    got = answer(tmp_path)
+    assert got["mean"] > 0.6 and got["maximum"] > 0.6
+    assert abs(got["mean_corrected"] - 0.5) < 0.06 and abs(got["maximum_corrected"] - 0.5) < 0.06
+    assert all(p["rows"] == 41 for p in got["properties"])
+
+
+def test_the_files_of_all_ranks_are_one_and_names_match_without_folder_and_suffix(tmp_path):
+    rng, kinds = np.random.default_rng(2), ["1_Possible", "1_Impossible", "2_Possible", "2_Impossible"]
+    names = [f"clip{i:03d}" for i in range(CLIPS)]
+    loss = rng.gamma(3.0, 0.1, (CLIPS, 2, WINDOWS))
+    level = [["Easy", "Hard"][i // 4 % 2] for i in range(CLIPS)]
+    camera = [["Fixed", "Moving"][i // 20] for i in range(CLIPS)]
+    (tmp_path / "metadata.csv").write_text("filename,SceneIndex,type,condition,Difficulty,Camera\n" + "".join(
+        f"Videos/{names[i]}.mp4,{i // 4},{kinds[i % 4]},solidity,{level[i]},{camera[i]}\n" for i in range(CLIPS)))
+    folder = tmp_path / "raw"
+    folder.mkdir()
+    for rank in range(3):  # the sampler gives every rank 14 clips, so two clips come twice
+        mine = [(rank + 3 * i) % CLIPS for i in range(14)]
+        save(folder / f"losses_2fs_2_4ctxt_rank{rank}.pth", {"frame_step": 2, "context_lengths": [2, 4], "losses": Tensor(loss[mine]),
+                                                             "names": np.array([names[i] for i in mine])})
+    got = answer(folder, "--metadata", tmp_path / "metadata.csv", "--concept-by", "Difficulty,Camera")
+    pairs = loss.reshape(-1, 2, 2, 2, WINDOWS)  # scene, pair, possible or not, context, window
+    for p in got["properties"]:
+        mine = [s for s in range(CLIPS // 4) if f"{level[4 * s]} x {camera[4 * s]}" == p["name"]]
+        x = pairs[mine].mean(-1)
+        each = [(x[:, :, 0, c] < x[:, :, 1, c]).mean() for c in range(2)]
+        least = pairs[mine].min(3).mean(-1)
+        assert abs(p["mean"] - max([*each, (least[:, :, 0] < least[:, :, 1]).mean()])) < 1e-12
+    assert len(got["properties"]) == 4 and got["files"] == 3 and got["repeated"] == 2
+    # One file of a rank stands for all of them.
+    one = answer(folder / "losses_2fs_2_4ctxt_rank1.pth", "--metadata", tmp_path / "metadata.csv", "--context", 1)
+    assert abs(one["scorers"]["plain"]["benchmarks"]["vjepa"]["relative_accuracy"] -
+               (pairs.mean(-1)[:, :, 0, 1] < pairs.mean(-1)[:, :, 1, 1]).mean()) < 1e-12
+    assert one["n"] == CLIPS // 4
+    (folder / "losses_2fs_2_4ctxt_rank0.pth").rename(tmp_path / "gone.pth")
+    refused("rank0.pth: no such file", folder / "losses_2fs_2_4ctxt_rank1.pth", "--metadata", tmp_path / "metadata.csv")
 
 
 # ---- what is refused ----

@@ -57,7 +57,7 @@ PUBLIC = {
     "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa",
     "flow": "measures/flow", "loops": "measures/loops",
     "phase_space": "measures/phase_space", "forecast": "measures/forecast", "state_forecast": "measures/forecast", "probe": "measures/probe", "compare": "compare", "dynamics": "measures/dynamics", "surprise": "measures/surprise",
-    "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate",
+    "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate", "surprise_study": "evaluate",
     "sweep": "sweep", "report": "report", "system": "system", "distributed": "distributed", "plumb": "cli",
 }
 

@@ -99,6 +99,55 @@ TEST(at_level_alpha_the_ratio_has_the_power_of_the_best_test_and_surprise_has_no
     free(g);
 }
 
+// P(z + 0.5) where P(z) = type1, P the normal law: the power of the best test of N(0.5, 1) against
+// N(0, 1).
+static double find_power(double type1)
+{
+    double low = -8.0, high = 8.0;
+    for (int i = 0; i < 60; i++) {
+        const double z = 0.5 * (low + high);
+        if (0.5 * erfc(-z / sqrt(2.0)) < type1) low = z;
+        else high = z;
+    }
+    return 0.5 * erfc(-(low + 0.5) / sqrt(2.0));
+}
+
+// Scenes differ in scale more than possible from impossible clips: log s is normal, with mean 0 and
+// 0.5. Two concepts, of which the second has a thousand times the surprise.
+TEST(where_scenes_differ_in_scale_the_ratio_has_the_power_of_the_best_test_and_more_than_surprise)
+{
+    gaussians *g = draw_gaussians(0.3, 6);
+    rng r = rng_at(6, 9);
+    double *concept = calloc(TUPLES, sizeof *concept);
+    for (int i = 0; i < TUPLES * 4; i++) {
+        concept[i / 4] = i / 4 % 2;
+        g->surprise[i] = exp(rng_normal(&r) + (i % 4 >= 2 ? 0.5 : 0.0)) * (i / 4 % 2 ? 1e3 : 1.0);
+        for (int k = 0; k < 2; k++) g->feature[2 * i + k] = rng_normal(&r); // says nothing
+    }
+    const plumb_array concepts = plumb_array_view(concept, PLUMB_FLOAT64, 1, (int64_t[]){TUPLES});
+    g->in.concepts = &concepts;
+    plumb_surprise_options opt = choose(PLUMB_SCORER_PLAIN, PLUMB_SCORER_LR);
+    plumb_surprise result;
+    CHECK_OK(plumb_surprise_measure(&result, &g->in, &opt));
+    const plumb_surprise_decision *lr = &result.scorers[PLUMB_SCORER_LR].level,
+                                  *plain = &result.scorers[PLUMB_SCORER_PLAIN].level;
+    CHECK(result.ratio.scene_variances && !result.ratio.frame_variances);
+    // The threshold is chosen on 800 impossible clips. At the errors it has, the best test
+    // recognises find_power(type1) of possible clips. Plain surprise spends all errors on the first
+    // concept.
+    CHECK_NEAR(lr->type1, 0.05, 0.02);
+    CHECK_NEAR(lr->power, find_power(lr->type1), 0.02);
+    CHECK_NEAR(plain->power, 0.5 * find_power(2.0 * plain->type1), 0.02);
+    CHECK(find_power(0.05) > 0.126 && 0.5 * find_power(0.1) < 0.109);
+    // Phi(0.5 / sqrt(2)).
+    CHECK_NEAR(result.ratio.auroc, 0.6382, 0.02);
+    CHECK(result.scorers[PLUMB_SCORER_LR].all.accuracy >=
+          result.scorers[PLUMB_SCORER_PLAIN].all.accuracy - 0.01);
+    plumb_surprise_clear(&result);
+    free(concept);
+    free(g);
+}
+
 TEST(posteriors_are_calibrated_and_follow_the_prior)
 {
     gaussians *g = draw_gaussians(0.3, 2);

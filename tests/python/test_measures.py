@@ -8,6 +8,7 @@ import numpy as np
 import plumb
 import pytest
 
+from paths import SOURCE
 from program import Program
 
 # kappa takes large products: where NumPy has loaded OpenBLAS first, plumb has to take it as it is, threads and all,
@@ -173,6 +174,16 @@ def test_auroc_is_scikit_learns():
 def test_gamma_0_is_plain():
     gammas = plumb.surprise(SURPRISE, feature=FEATURE, k=5, scorer=["plain", "knn"], gammas={"knn": 0.0})
     assert gammas.scorers["knn"]["accuracy"] == gammas.scorers["plain"]["accuracy"]
+
+
+def test_a_folder_of_a_study_gives_its_table(tmp_path):
+    source = SOURCE / "fuzz/corpus/pth/torch-1.13-losses"
+    (tmp_path / "losses_rank0.pth").write_bytes(source.read_bytes())
+    (tmp_path / "losses_rank1.pth").write_bytes(source.read_bytes())
+    table = plumb.surprise_study(tmp_path)
+    assert table["files"] == 2 and table["mean"] == 1 and table["properties"][0]["pairs"] == 8
+    with pytest.raises(plumb.PlumbError, match="has no .pth files"):
+        plumb.surprise_study(tmp_path.parent)
 
 
 def test_the_example_of_the_paper_is_there():

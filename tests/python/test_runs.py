@@ -105,3 +105,11 @@ def test_other_threads_go_on_meanwhile():
     plumb.symetric(part, part**3, mode="reference", threads=1, max_order=2, kappa=False)
     assert ticks, "the interpreter's lock is held"
     thread.join()
+
+
+def test_weights_go_out_and_come_back(tmp_path):
+    run = plumb.train("hgn++", world="mass-spring", preset="tiny", steps=2, out=tmp_path / "run", progress=False)
+    again = plumb.import_weights("hgn++", plumb.export_weights(run, tmp_path / "w.safetensors"), tmp_path / "again")
+    assert again.config["settings"] == run.config["settings"]
+    with pytest.raises(plumb.PlumbError, match="a run exists already"):
+        plumb.import_weights("hgn++", tmp_path / "w.safetensors", tmp_path / "again")

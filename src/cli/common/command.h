@@ -75,8 +75,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cmd_audit, cmd_compare, cmd_convert, cmd_demo, cmd_doctor, cmd_dynamics,
-    cmd_evaluate, cmd_forecast, cmd_measure, cmd_probe, cmd_report, cmd_rollout, cmd_show,
-    cmd_simulate, cmd_surprise, cmd_sweep, cmd_train, cmd_worlds;
+    cmd_evaluate, cmd_export, cmd_forecast, cmd_import, cmd_measure, cmd_probe, cmd_report,
+    cmd_rollout, cmd_show, cmd_simulate, cmd_surprise, cmd_sweep, cmd_train, cmd_worlds;
 
 /// All commands, NULL at the end.
 extern const cli_command *const cli_commands[];

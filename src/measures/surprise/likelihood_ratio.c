@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // First the order of clips, then its scale. The order is that of u - b v, where u is the surprise
-// over its mean on possible clips and v = (d - 1) log r_k; b, and whether frames have one variance
-// or one each, is what decides most known tuples. The scale is a logistic regression of known
-// single clips, for each concept, which cannot change the order inside a tuple.
+// over its mean on possible clips, or the logarithm of that, and v = (d - 1) log r_k; b is what
+// decides most known tuples. The scale is a logistic regression of known single clips, for each
+// concept, which cannot change the order inside a tuple. Of the kinds of u that decide about as
+// many known tuples as the best, the one with the least cross-entropy on known single clips is
+// taken.
 #include "measures/surprise/likelihood_ratio.h"
 
 #include <math.h>
@@ -11,7 +13,7 @@
 #include "base/status.h"
 #include "measures/surprise/tuple_metrics.h"
 
-enum { NEIGHBOURS = 20, MAX_POINTS = 500, WEIGHTS = 26, VARIANCES = 2 };
+enum { NEIGHBOURS = 20, MAX_POINTS = 500, WEIGHTS = 26, VARIANCES = 3 };
 
 // ---- the dimension of the observed features ----
 
@@ -55,15 +57,17 @@ double likelihood_ratio_dimension(const double *points, int64_t count, int64_t d
 
 // ---- the order of clips ----
 
-// All clips of one task: u for both kinds of variance, and v; known tuples first, then judged ones.
+// All clips of one task: u for all kinds of variance, and v; known tuples first, then judged ones.
 typedef struct clip_terms {
     int64_t known, judged;
     double *u[VARIANCES], *v; // (known + judged, 4)
     double *mean;             // (concepts) of the surprise of possible clips
+    bool positive;            // all surprises are, so that they have logarithms
 } clip_terms;
 
-// The kinds of variance: one for all frames of a clip, or one for each frame.
-enum { VARIANCE_CLIP, VARIANCE_FRAME };
+// The kinds of variance: one for all frames of a clip, one for each frame, or an unknown one for
+// each scene. Averaged over scales of all sizes, -log of a Gaussian of n errors is (n / 2) log s.
+enum { VARIANCE_CLIP, VARIANCE_FRAME, VARIANCE_SCENE };
 
 // A tuple of the task, and its concept.
 static int64_t get_tuple(int64_t *concept, const likelihood_ratio_task *task, int64_t i)
@@ -110,6 +114,7 @@ static plumb_status compute_terms(clip_terms *terms, arena *mem, const likelihoo
         average_possible(scale + c * (frames + 1), task, c, fold);
         terms->mean[c] = scale[c * (frames + 1) + frames];
     }
+    terms->positive = true;
     for (int64_t i = 0; i < terms->known + terms->judged; i++) {
         int64_t concept;
         const int64_t tuple = get_tuple(&concept, task, i);
@@ -124,6 +129,8 @@ static plumb_status compute_terms(clip_terms *terms, arena *mem, const likelihoo
             terms->u[VARIANCE_CLIP][at] = arrays->clip[clip] / by[frames];
             terms->u[VARIANCE_FRAME][at] =
                 frames ? sum / (double)frames : terms->u[VARIANCE_CLIP][at];
+            terms->positive = terms->positive && terms->u[VARIANCE_CLIP][at] > 0.0;
+            terms->u[VARIANCE_SCENE][at] = log(fmax(terms->u[VARIANCE_CLIP][at], 1e-300));
             // A clip that was observed has an infinite density; cut it.
             terms->v[at] = exponent * log(fmax(r[j], 1e-12));
         }
@@ -158,26 +165,23 @@ static double decide_known(const clip_terms *terms, const likelihood_ratio_task 
     return concepts > 0.0 ? sum / concepts : 0.0;
 }
 
-// The kind of variance and the weight of v that decide most known tuples; of equal ones the
-// simplest.
-static double choose_weight(int *kind, const clip_terms *terms, const likelihood_ratio_task *task,
-                            int64_t fold)
+// The weight of v that decides most known tuples with one kind of variance, the least of equal
+// ones. `share` is what it decides.
+static double choose_weight(double *share, const clip_terms *terms,
+                            const likelihood_ratio_task *task, int kind, int64_t fold)
 {
-    double best = -1.0, chosen = 0.0;
-    *kind = VARIANCE_CLIP;
-    for (int k = 0; k < (task->arrays->frames ? VARIANCES : 1); k++) {
-        double u = 0.0, v = 0.0;
-        for (int64_t i = 0; i < terms->known; i++) {
-            u += subtract_sums(terms->u[k] + 4 * i) * subtract_sums(terms->u[k] + 4 * i);
-            v += subtract_sums(terms->v + 4 * i) * subtract_sums(terms->v + 4 * i);
-        }
-        // Weights from a thousandth to a thousand times that at which both terms are as large.
-        const double even = v > 0.0 ? sqrt(u / v) : 0.0;
-        for (int w = 0; w < WEIGHTS; w++) {
-            const double weight = w ? even * pow(10.0, 0.25 * (w - 13)) : 0.0;
-            const double right = decide_known(terms, task, k, weight, fold);
-            if (right > best) best = right, chosen = weight, *kind = k;
-        }
+    double chosen = 0.0, u = 0.0, v = 0.0;
+    *share = -1.0;
+    for (int64_t i = 0; i < terms->known; i++) {
+        u += subtract_sums(terms->u[kind] + 4 * i) * subtract_sums(terms->u[kind] + 4 * i);
+        v += subtract_sums(terms->v + 4 * i) * subtract_sums(terms->v + 4 * i);
+    }
+    // Weights from a thousandth to a thousand times that at which both terms are as large.
+    const double even = v > 0.0 ? sqrt(u / v) : 0.0;
+    for (int w = 0; w < WEIGHTS; w++) {
+        const double weight = w ? even * pow(10.0, 0.25 * (w - 13)) : 0.0;
+        const double right = decide_known(terms, task, kind, weight, fold);
+        if (right > *share) *share = right, chosen = weight;
     }
     return chosen;
 }
@@ -230,6 +234,50 @@ static logistic_fit fit_logistic(const double *x, const known_tuples *known, int
     return (logistic_fit){a / deviation, b - a * mean / deviation};
 }
 
+// Mean cross-entropy of known single clips outside `fold`, after the logistic regression of each
+// concept. x (known, 4).
+static double measure_entropy(const double *x, const likelihood_ratio_task *task, int64_t fold)
+{
+    const known_tuples *known = task->known;
+    double sum = 0.0, clips = 0.0;
+    for (int64_t c = 0; c < known->concepts; c++) {
+        const logistic_fit fit = fit_logistic(x, known, c, fold, 0.0);
+        for (int64_t i = 0; i < 4 * known->count; i++) {
+            if (known->concept[i / 4] != c || !known_tuples_use(known, i / 4, fold)) continue;
+            // -log of the probability of what the clip is, log(1 + e^-z) without overflow.
+            const double z = (i % 4 >= 2 ? 1.0 : -1.0) * (fit.slope * x[i] + fit.offset);
+            sum += z > 0.0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
+            clips += 1.0;
+        }
+    }
+    return clips > 0.0 ? sum / clips : 0.0;
+}
+
+// The kind of variance and its weight of v. x (known + judged, 4) is room for u - weight v. Kinds
+// that decide fewer known tuples than the best by more than its standard error are out.
+static double choose_kind(int *kind, double *x, const clip_terms *terms,
+                          const likelihood_ratio_task *task, int64_t fold)
+{
+    double share[VARIANCES], weight[VARIANCES], best = 0.0, least = (double)INFINITY;
+    bool possible[VARIANCES] = {true, task->arrays->frames > 0,
+                                terms->positive && !(task->opt->temperature > 0.0)};
+    for (int k = 0; k < VARIANCES; k++) {
+        if (!possible[k]) continue;
+        weight[k] = choose_weight(&share[k], terms, task, k, fold);
+        best = fmax(best, share[k]);
+    }
+    const double count = fmax((double)terms->known, 1.0), error = sqrt(best * (1.0 - best) / count);
+    *kind = VARIANCE_CLIP;
+    for (int k = 0; k < VARIANCES; k++) {
+        if (!possible[k] || share[k] < best - error) continue;
+        for (int64_t i = 0; i < 4 * terms->known; i++)
+            x[i] = terms->u[k][i] - weight[k] * terms->v[i];
+        const double entropy = measure_entropy(x, task, fold);
+        if (entropy < least) least = entropy, *kind = k;
+    }
+    return weight[*kind];
+}
+
 // ---- all of it ----
 
 // Adds the parameters of one fold to `out`, and writes the log ratio of the tuples that it judges.
@@ -248,10 +296,11 @@ static plumb_status judge_fold(plumb_surprise_ratio *out, double *log_ratio, dou
     const plumb_status st = compute_terms(&terms, mem, task, out->dimension, fold);
     if (st) return st;
     int kind;
-    const double weight = choose_weight(&kind, &terms, task, fold);
+    const double weight = choose_kind(&kind, x, &terms, task, fold);
     for (int64_t i = 0; i < 4 * (n + judged); i++) x[i] = terms.u[kind][i] - weight * terms.v[i];
     const double share = 1.0 / (double)known->folds;
     out->frame_variances = out->frame_variances || kind == VARIANCE_FRAME;
+    out->scene_variances = out->scene_variances || kind == VARIANCE_SCENE;
     for (int64_t c = 0; c < concepts; c++) {
         const double fixed =
             task->opt->temperature > 0.0 ? terms.mean[c] / task->opt->temperature : 0.0;

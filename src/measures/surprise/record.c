@@ -199,6 +199,7 @@ static void put_ratio(plumb_record *record, const plumb_surprise_ratio *ratio)
     plumb_record_set_doubles(record, "weight", ratio->weight, ratio->concepts);
     plumb_record_set_doubles(record, "dimension", ratio->dimension, ratio->sets);
     plumb_record_set_bool(record, "frame_variances", ratio->frame_variances);
+    plumb_record_set_bool(record, "scene_variances", ratio->scene_variances);
     plumb_record_end(record);
 }
 

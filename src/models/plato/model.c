@@ -18,7 +18,7 @@ typedef struct plato_settings {
     int64_t slots, code_size, encoder_channels, dense_units, decoder_channels;
     int64_t clip_length, buffer_units, interaction_units, hidden;
     double sigma, beta, mask_weight;
-    bool residual;
+    bool residual, phase_rates;
     int64_t perception_steps, microbatch;
 } plato_settings;
 
@@ -53,6 +53,8 @@ static const setting_spec setting_specs[] = {
       "predict the change from the last codes; learns sooner, not in the paper", NULL}, {"off", "on", "on"}, SETTING_ADDED_LATER},
     {{"perception_steps", OPTION_INT64, AT(perception_steps), NULL, 0, 1e12,
       "steps in which the perception module is trained; the dynamics are trained after them", NULL}, {"50000", "4000", "10"}, SETTING_FIXED},
+    {{"phase_rates", OPTION_BOOL, AT(phase_rates), NULL, 0, 0,
+      "the learning rate rises and falls in each part of training, so that perception ends at a low rate; not in the paper", NULL}, {"off"}, SETTING_ADDED_LATER},
     {{"microbatch", OPTION_INT64, AT(microbatch), NULL, 1, 4096,
       "frames or clips of a shard computed together; more take more memory and less time", NULL}, {"4", "4", "2"}, SETTING_FIXED},
     {.option = {0}},
@@ -311,17 +313,19 @@ static plumb_status create(trainable_model *out, arena *mem, const void *options
     model->videos = videos;
     model->video =
         (model_video){.features = model->settings->hidden, .needs_masks = true, .predict = predict};
-    *out = (trainable_model){.name = "plato",
-                             .renamed_tensors = renames_plato_tensors,
-                             .replicas = training->replicas,
-                             .term_count = TERM_COUNT,
-                             .term_names = term_names,
-                             .context = model,
-                             .init_replica = init_replica,
-                             .gradient = gradient,
-                             .record_cost = record_cost,
-                             .destroy = destroy,
-                             .video = &model->video};
+    *out = (trainable_model){
+        .name = "plato",
+        .renamed_tensors = renames_plato_tensors,
+        .replicas = training->replicas,
+        .term_count = TERM_COUNT,
+        .term_names = term_names,
+        .second_phase = model->settings->phase_rates ? model->settings->perception_steps : 0,
+        .context = model,
+        .init_replica = init_replica,
+        .gradient = gradient,
+        .record_cost = record_cost,
+        .destroy = destroy,
+        .video = &model->video};
     plumb_status st = init_model(model, mem, out);
     if (st) destroy(model);
     return st;

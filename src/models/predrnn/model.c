@@ -7,6 +7,7 @@
 #include "math/rng.h"
 #include "models/model_build.h"
 #include "models/predrnn/predict.h"
+#include "models/predrnn/published.h"
 #include "models/registry_entries.h"
 
 enum { TERM_LOSS, TERM_ERROR, TERM_DECOUPLING, TERM_COUNT };
@@ -255,6 +256,21 @@ static plumb_status predict(void *context, const model_predict_job *job)
     return predrnn_predict_clips(&model->config, &model->params, model->parameters, job);
 }
 
+static plumb_status list_published(void *context, exchange_list *out, arena *mem)
+{
+    const predrnn_model *model = context;
+    return predrnn_list_published(out, mem, &model->config, &model->params);
+}
+
+static void note_published(void *context, const char *file)
+{
+    const predrnn_model *model = context;
+    if (model->config.residual)
+        status_log("%s: this run has residual=on: it adds the input frame to what the published "
+                   "code computes",
+                   file);
+}
+
 // Memory and arithmetic of a step.
 static void record_cost(void *context, plumb_record *record)
 {
@@ -316,6 +332,8 @@ static plumb_status create(trainable_model *out, arena *mem, const void *options
                              .context = model,
                              .init_replica = init_replica,
                              .gradient = gradient,
+                             .list_published = list_published,
+                             .note_published = note_published,
                              .record_cost = record_cost,
                              .destroy = destroy,
                              .video = &model->video};
@@ -338,5 +356,6 @@ const registry_entry predrnn_entry = {
     .settings_size = sizeof(predrnn_settings),
     .preset_changes = {paper_changes, cpu_changes, tiny_changes},
     .clip_length = clip_length,
+    .guess_settings = predrnn_guess_settings,
     .create = create,
 };

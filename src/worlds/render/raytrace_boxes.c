@@ -319,6 +319,22 @@ static void trace_ray(ray_hit *hit, const raytrace_view *view, const posed_part 
     hit->lit = !(hit->t < infinity) || !is_shaded(ground, parts, shadow);
 }
 
+// The colour of a part at a point: one, or that of the cube it is in.
+static const double *find_color(const raytrace_box_part *part, const double x[3])
+{
+    if (!(part->square_side > 0.0)) return part->color;
+    const double shift = 4096.0,
+                 off[3] = {x[0] - part->center[0], x[1] - part->center[1], x[2] - part->center[2]};
+    int64_t sum = 0;
+    for (int a = 0; a < 3; a++) {
+        // Half a square off the centre, and slightly more, so that no face is a border.
+        const double along = part->ball ? off[a] : vec3_dot(part->axis[a], off);
+        const double at = along / part->square_side + shift + 0.5003;
+        if (at > 0.0 && at < 2.0 * shift) sum += (int64_t)at;
+    }
+    return sum & 1 ? part->square_color : part->color;
+}
+
 // Colour of a part: ambient + headlight cos(angle to the ray) + top light cos(angle to z) if no
 // part is above the point.
 static void shade_part(double rgb[3], const raytrace_view *view, const posed_part *parts,
@@ -339,7 +355,8 @@ static void shade_part(double rgb[3], const raytrace_view *view, const posed_par
         for (int k = 0; k < 3; k++) x[k] += shadow_offset * normal[k];
         if (!is_shaded(x, parts, all)) light += toplight * normal[2];
     }
-    for (int k = 0; k < 3; k++) rgb[k] = part->color[k] * light;
+    const double *color = find_color(part, x);
+    for (int k = 0; k < 3; k++) rgb[k] = color[k] * light;
 }
 
 // Inputs that are the same for all pixels of a frame.

@@ -15,6 +15,8 @@ typedef struct raytrace_box_part {
     uint8_t id; ///< Value in the mask; 0 is the floor.
     double center[3], axis[3][3], half[3];
     double color[3]; ///< Red, green, blue, 0 to 1.
+    /// If above 0, cubes of this side around the centre have alternately this colour.
+    double square_side, square_color[3];
 } raytrace_box_part;
 
 /// Squares of side 1 in two colours; one corner is at `offset`.

@@ -209,6 +209,8 @@ void body_add_to_scene(raytrace_box_scene *scene, const rigid_body *body, uint8_
         memcpy(part->axis, axis, sizeof axis);
         memcpy(part->half, body->part[i].half, sizeof part->half);
         memcpy(part->color, body->color, sizeof part->color);
+        part->square_side = body->square_side;
+        memcpy(part->square_color, body->square_color, sizeof part->square_color);
         memcpy(part->center, body->x, sizeof part->center);
         for (int a = 0; a < 3; a++)
             for (int k = 0; k < 3; k++) part->center[k] += body->part[i].offset[a] * axis[a][k];

@@ -16,9 +16,10 @@ typedef struct body_part {
 
 typedef struct rigid_body {
     plumb_room_shape shape;
-    double half[3];  ///< Half extents of the whole body; of a ball its radius.
-    double color[3]; ///< Red, green, blue, 0 to 1.
-    double mass;     ///< 0 if nothing moves it.
+    double half[3];                      ///< Half extents of the whole body; of a ball its radius.
+    double color[3];                     ///< Red, green, blue, 0 to 1.
+    double square_side, square_color[3]; ///< Squares of a second colour; side 0: none.
+    double mass;                         ///< 0 if nothing moves it.
     int part_count;
     body_part part[BODY_MAX_PARTS];
     double inertia[3]; ///< Moments of inertia about the axes of the body.

@@ -398,3 +398,19 @@ static bool accept_inertia(const uint8_t *a, const uint8_t *b, int64_t size)
 
 const room_probe probes_inertia = {
     .pose = pose_inertia, .accept = accept_inertia, .cut = {7, -1}, .reversed = true};
+
+// ---- the same in harder scenes ----
+
+const room_probe probes_hard_continuity = {
+    .pose = pose_continuity, .accept = accept_continuity, .cut = {3, 11}, .hard = true};
+const room_probe probes_hard_solidity = {
+    .pose = pose_solidity, .accept = accept_solidity, .cut = {9, -1}, .hard = true};
+const room_probe probes_hard_persistence = {
+    .pose = pose_persistence, .accept = accept_persistence, .cut = {9, -1}, .hard = true};
+const room_probe probes_hard_unchangeableness = {.pose = pose_unchangeableness,
+                                                 .accept = accept_unchangeableness,
+                                                 .cut = {7, -1},
+                                                 .search = true,
+                                                 .hard = true};
+const room_probe probes_hard_inertia = {
+    .pose = pose_inertia, .accept = accept_inertia, .cut = {7, -1}, .reversed = true, .hard = true};

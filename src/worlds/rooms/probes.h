@@ -14,9 +14,13 @@ typedef struct room_probe {
     int64_t cut[PLUMB_ROOM_CUTS]; ///< Last frame before a cut; -1: no cut.
     bool search;                  ///< The cut is the middle one of frames 6 to 8 that agree.
     bool reversed;                ///< B is A played backward and is rendered once.
+    bool hard;                    ///< The scenes are changed by hard_change_scenes().
 } room_probe;
 
 extern const room_probe probes_continuity, probes_solidity, probes_persistence,
-    probes_unchangeableness, probes_inertia;
+    probes_unchangeableness, probes_inertia, probes_support, probes_collision;
+/// The same in harder scenes.
+extern const room_probe probes_hard_continuity, probes_hard_solidity, probes_hard_persistence,
+    probes_hard_unchangeableness, probes_hard_inertia;
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "worlds/rooms/freeform.h"
+#include "worlds/rooms/hard.h"
 #include "worlds/rooms/probes.h"
 #include "worlds/rooms/splice.h"
 #include "worlds/world.h"
@@ -149,6 +150,7 @@ static bool try_probe(int64_t cut[PLUMB_ROOM_CUTS], room_renderer *renderer,
     room_scene_init(renderer->scenes[0], random);
     *renderer->scenes[1] = *renderer->scenes[0];
     if (!probe->pose(renderer->scenes[0], renderer->scenes[1], random)) return false;
+    if (probe->hard) hard_change_scenes(renderer->scenes[0], renderer->scenes[1], random);
     render_clip(renderer, 0);
     if (probe->reversed) reverse_clip(renderer);
     else render_clip(renderer, 1);
@@ -285,6 +287,22 @@ PROBE(room_solidity, 68, "solidity",
 PROBE(room_unchangeableness, 69, "unchangeableness",
       "probes: what is behind a curtain stays what it is",
       "unchangeableness", &probes_unchangeableness);
+PROBE(room_support, 70, "support",
+      "probes: a ball that leaves a table falls, unless a bridge carries it",
+      "support", &probes_support);
+PROBE(room_collision, 71, "collision",
+      "probes: of two equal balls the one that is hit moves on and the other stops",
+      "collision", &probes_collision);
+#define HARD(variable, number, title, about, probe)                                             \
+    PROBE(variable, number, title "-hard", "probes as in rooms/" title ", in harder scenes", about, \
+          probe)
+HARD(room_hard_continuity, 72, "continuity", "continuity_hard", &probes_hard_continuity);
+HARD(room_hard_inertia, 73, "directional-inertia", "directional_inertia_hard", &probes_hard_inertia);
+HARD(room_hard_persistence, 74, "object-persistence", "object_persistence_hard",
+     &probes_hard_persistence);
+HARD(room_hard_solidity, 75, "solidity", "solidity_hard", &probes_hard_solidity);
+HARD(room_hard_unchangeableness, 76, "unchangeableness", "unchangeableness_hard",
+     &probes_hard_unchangeableness);
 // It uses the random streams of the probes, so it has no number of its own.
 ENTRY(room_impossible, 0, "impossible", "the impossible clips of all probes, to train on",
       PLUMB_WORLD_PROBE, PROBE_CLIPS - POSSIBLE_CLIPS, NULL, NULL, NULL, simulate_impossible);
