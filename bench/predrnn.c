@@ -130,6 +130,6 @@ int main(int count, char **word)
     int rounds = atoi(word[8]);
     double seconds =
         !strcmp(word[1], "train") ? train(&c, batch, rounds, count > 9) : watch(&c, batch, rounds);
-    printf("%.4f\n", seconds);
+    printf("{\"cpu\": %.6f}\n", seconds);
     return 0;
 }
