@@ -21,7 +21,7 @@ def machine():
     name = re.sub(r"\((R|TM)\)|CPU|Processor|@.*", "", name.group(1) if name else os.uname().machine)
     family, model = (re.search(rf"{what}\s*:\s*(\d+)", text) for what in ("cpu family", "model"))
     exact = f" family {family.group(1)} model {model.group(1)}" if family and model else ""
-    instructions = "AVX-512" if "avx512f" in text.split() else "AVX2" if "avx2" in text.split() else "no AVX2"
+    instructions = "AVX2 alone" if os.environ.get("BENCH_INSTRUCTIONS") == "avx2" else "AVX-512" if "avx512f" in text.split() else "AVX2" if "avx2" in text.split() else "no AVX2"
     return f"{' '.join(name.split())}{exact}, {instructions}, {os.cpu_count()} cores"
 
 
@@ -50,9 +50,12 @@ def keep(benchmark, rows):
 
 
 def environment():
-    """One thread, for every library."""
+    """One thread, for every library. BENCH_INSTRUCTIONS=avx2 keeps all of them from AVX-512."""
     env = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     env["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    if env.get("BENCH_INSTRUCTIONS") == "avx2":
+        env.update(ONEDNN_MAX_CPU_ISA="AVX2", MKL_ENABLE_INSTRUCTIONS="AVX2", ATEN_CPU_CAPABILITY="avx2", OPENBLAS_CORETYPE="Haswell")
+        env["XLA_FLAGS"] += " --xla_cpu_max_isa=AVX2"
     return env
 
 
