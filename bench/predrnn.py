@@ -14,18 +14,20 @@ PEERS = {"torch": "PyTorch", "torch-compiled": "compiled", "jax": "JAX"}
 
 
 def number(programs, name):
-    return f"{programs[name]['cpu']:.3g}" if name in programs else "failed"
+    return f"{programs[name]['cpu']:.3g}" if name in programs else ""
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--peers", default=",".join(PEERS), help="which of " + ",".join(PEERS))
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     torch = [sys.executable, str(ROOT / "bench/predrnn_peer.py")]
     commands = {"plumb": [str(ROOT / "build/release/bench/bench-predrnn")], "torch": torch, "torch-compiled": torch + ["--compile"],
                 "jax": [sys.executable, str(ROOT / "bench/predrnn_jax.py")]}
+    commands = {name: command for name, command in commands.items() if name == "plumb" or name in args.peers.split(",")}
     lines = ["| what | frames | patch | layers x hidden | batch | plumb s | " + " | ".join(f"{text} s" for text in PEERS.values())
              + " | times the better |", "|" + "---|" * 10]
     print("what,image,patch,layers,hidden,kernel,batch," + ",".join(f"{name}_cpu" for name in commands) + ",ratio")

@@ -204,13 +204,6 @@ graph_node *op_add_n(graph *g, graph_node *const *x, int count)
     return sum;
 }
 
-// The transpose of a transpose is the matrix itself.
-graph_node *op_transpose(graph *g, graph_node *x)
-{
-    if (x->op == OP_TRANSPOSE) return x->in[0];
-    return graph_make_node(g, OP_TRANSPOSE, 1, &x, &(op_attr){0}, NULL);
-}
-
 graph_node *op_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb)
 {
     return graph_make_node(g, OP_MATMUL, 2, (graph_node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb},

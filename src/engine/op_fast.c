@@ -256,17 +256,3 @@ void op_fast_sum(float *out, const graph_node *node, const float *const *in, boo
         fused_loop_sum_rows(y, x, layout.middle, layout.inner);
     }
 }
-
-// In squares of 16 x 16, so that both sides stay in the first cache.
-void op_fast_transpose(float *out, const graph_node *node, const float *const *in, bool accumulate,
-                       float *scratch)
-{
-    (void)accumulate, (void)scratch;
-    enum { SIDE = 16 };
-    int64_t rows = node->shape.size[0], columns = node->shape.size[1];
-    for (int64_t r0 = 0; r0 < rows; r0 += SIDE)
-        for (int64_t c0 = 0; c0 < columns; c0 += SIDE)
-            for (int64_t r = r0; r < rows && r < r0 + SIDE; r++)
-                for (int64_t c = c0; c < columns && c < c0 + SIDE; c++)
-                    out[r * columns + c] = in[0][c * rows + r];
-}

@@ -13,8 +13,7 @@ typedef void op_fast_function(float *out, const graph_node *node, const float *c
 op_fast_function op_fast_constant, op_fast_matmul, op_fast_conv, op_fast_conv_grad_input,
     op_fast_conv_grad_weights, op_fast_upconv, op_fast_upconv_grad_input,
     op_fast_upconv_grad_weights, op_fast_upsample, op_fast_sum_pool2, op_fast_reshape,
-    op_fast_slice, op_fast_pad_slice, op_fast_concat, op_fast_broadcast, op_fast_sum,
-    op_fast_transpose;
+    op_fast_slice, op_fast_pad_slice, op_fast_concat, op_fast_broadcast, op_fast_sum;
 
 int64_t op_fast_matmul_scratch(const graph_node *node);
 /// Products with a parameter that is packed ahead (gemm_pack). 0: the kernel takes it as it is.

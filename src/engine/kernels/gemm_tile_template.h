@@ -105,8 +105,8 @@ TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int 
             UNROLL for (int r = 0; r < R; r++) at[r] += job->a_run;
         }
     }
-    // Store, add, or hand over to the general end.
-    if (part || job->bias || job->slope != 1.0f || j + R > job->line) {
+    // Store, or hand over to the general end.
+    if (part || j + R > job->line) {
         float sums[ROWS1 * 4 * LANES];
         UNROLL for (int r = 0; r < R; r++)
         {
@@ -116,17 +116,19 @@ TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int 
         return;
     }
     float *to = c + i * job->c_line + j * job->c_row;
-    if (job->accumulate) {
-        UNROLL for (int r = 0; r < R; r++, to += job->c_row)
-        {
-            UNROLL for (int v = 0; v < V; v++)
-                STORE(to + v * LANES, LOAD(to + v * LANES) + sum[r][v]);
-        }
-        return;
-    }
+    const bool plain = !job->accumulate && !job->bias && job->slope == 1.0f;
     UNROLL for (int r = 0; r < R; r++, to += job->c_row)
     {
-        UNROLL for (int v = 0; v < V; v++) STORE(to + v * LANES, sum[r][v]);
+        UNROLL for (int v = 0; v < V; v++)
+        {
+            VEC s = sum[r][v];
+            if (!plain) {
+                if (job->accumulate) s += LOAD(to + v * LANES);
+                if (job->bias) s += LOAD(job->bias + v * LANES);
+                if (job->slope != 1.0f) s = NAME(leaky_relu, SET)(s, job->slope);
+            }
+            STORE(to + v * LANES, s);
+        }
     }
 }
 
@@ -318,11 +320,10 @@ TARGET static inline ALWAYS void NAME(compute_panel_tile, SET)(const int R, cons
     }
 }
 
-#define PANEL_CASE(r)                                                                         \
-    case r:                                                                                   \
-        if (r <= max_rows)                                                                    \
-            NAME(compute_panel_tile, SET)                                                     \
-            (r <= max_rows ? r : 1, V, c + i * job->c_row, a + i * job->a_row, b, left, job); \
+#define PANEL_CASE(r)                                                                     \
+    case r:                                                                               \
+        if (r <= max_rows) NAME(compute_panel_tile, SET)                                  \
+        (r <= max_rows ? r : 1, V, c + i * job->c_row, a + i * job->a_row, b, left, job); \
         break;
 
 // All rows of V panels, in tiles of nearly the same size.
