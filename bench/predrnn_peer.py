@@ -4,7 +4,7 @@
     predrnn_peer.py [--compile] train|watch IMAGE PATCH LAYERS HIDDEN KERNEL BATCH ROUNDS
 
 Prints the least CPU seconds of a step (forward and backward, no optimiser) or of watching the clips, on one thread. With --compile
-torch.compile compiles a cell with its gradient. Channels last was slower for eager training, so it is not used.
+torch.compile compiles a cell with its gradient.
 """
 import json
 import sys

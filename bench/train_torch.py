@@ -5,7 +5,7 @@
 
 Tuned: channels last, the force of the energies in closed form (so that autograd is needed once only),
 and the force at the end of a leapfrog step kept for the next. With --compile torch.compile compiles the encoder, the decoder and a
-leapfrog step, each with its gradient; the whole rollout as one graph takes minutes to compile and is not faster.
+leapfrog step, each with its gradient.
 """
 import json
 import math
