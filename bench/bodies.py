@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = {"points": "training step, two-body: 2 points, batch 64, 30 frames each way",
@@ -26,7 +27,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3.0)
     args = parser.parse_args()
     commands = {"plumb": [str(ROOT / "build/release/bench/bench-bodies")],
-                "jax": [str(ROOT / "build/bench-jax/bin/python"), str(ROOT / "bench/bodies_jax.py")]}
+                "jax": [sys.executable, str(ROOT / "bench/bodies_jax.py")]}
     print("| what | plumb ms | JAX ms | times faster |\n|---|---|---|---|", flush=True)
     least = 1e9
     for row, text in ROWS.items():

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/fused_loop.h"
+#include "engine/kernels/kernel_set.h"
 #include "models/model_build.h"
 #include "models/predrnn/predict.h"
 
@@ -118,6 +120,9 @@ static double watch(const predrnn_config *c, int64_t batch, int rounds)
 int main(int count, char **word)
 {
     if (count < 9) return 2;
+    // BENCH_INSTRUCTIONS=avx2: how fast it would be on a lesser processor.
+    const char *set = getenv("BENCH_INSTRUCTIONS");
+    if (set && (!kernel_set_select(set) || !fused_loop_select(set))) return 2;
     predrnn_config c = {.height = atoi(word[2]),
                         .width = atoi(word[2]),
                         .channels = CHANNELS,
@@ -130,6 +135,6 @@ int main(int count, char **word)
     int rounds = atoi(word[8]);
     double seconds =
         !strcmp(word[1], "train") ? train(&c, batch, rounds, count > 9) : watch(&c, batch, rounds);
-    printf("%.4f\n", seconds);
+    printf("{\"cpu\": %.6f}\n", seconds);
     return 0;
 }

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The peer: PredRNN in PyTorch, cell by cell as the published code has it, without layer norm.
 
-    predrnn_peer.py train|watch IMAGE PATCH LAYERS HIDDEN KERNEL BATCH ROUNDS
+    predrnn_peer.py [--compile] train|watch IMAGE PATCH LAYERS HIDDEN KERNEL BATCH ROUNDS
 
-Prints the least CPU seconds of a step (forward and backward, no optimiser) or of watching the clips, on one thread.
+Prints the least CPU seconds of a step (forward and backward, no optimiser) or of watching the clips, on one thread. With --compile
+torch.compile compiles a cell with its gradient.
 """
+import json
 import sys
 import time
 
@@ -59,14 +61,20 @@ class PredRNN(nn.Module):
 
 
 def main():
+    compiled = "--compile" in sys.argv
+    if compiled:
+        sys.argv.remove("--compile")
     what, (image, patch, layers, hidden, kernel, batch, rounds) = sys.argv[1], map(int, sys.argv[2:9])
     side, channels = image // patch, patch * patch * 3
     torch.set_num_threads(1)
     torch.manual_seed(1)
     model = PredRNN(channels, layers, hidden, kernel)
+    if compiled:
+        for cell in model.cells:
+            cell.forward = torch.compile(cell.forward)
     frames = torch.rand(batch, LENGTH, channels, side, side)
     best = float("inf")
-    for _ in range(rounds):
+    for step in range(rounds + 1):
         start = time.process_time()
         if what == "train":
             model.zero_grad()
@@ -74,8 +82,9 @@ def main():
         else:
             with torch.no_grad():
                 ((model(frames) - frames[:, 1:]) ** 2).mean((2, 3, 4))
-        best = min(best, time.process_time() - start)
-    print(f"{best:.4f}")
+        if step:  # the first one compiles, and chooses kernels
+            best = min(best, time.process_time() - start)
+    print(json.dumps({"cpu": best, "version": "PyTorch " + torch.__version__.split("+")[0]}))
 
 
 main()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Weak scaling: each replica has the same eight clips, so a perfect machine takes as long for two as for one. Seconds a step are the
-median over pieces of the log after the first, of several trainings in turn."""
+"""Weak scaling: each replica has the same clips, so a perfect machine takes as long for two as for one. Seconds a step are the median
+over pieces of the log after the first, of several trainings in turn. Neighbours are loops that use one core each."""
+import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -49,49 +51,86 @@ if "--model" in sys.argv:
     model()
     sys.exit()
 
-plumb, quick = sys.argv[1], "--quick" in sys.argv[2:]
-steps, rounds = (60, 2) if quick else (200, 3)
-environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-ranks = bool(shutil.which("mpirun")) and json.loads(subprocess.run([plumb, "doctor", "--json"], capture_output=True, check=True).stdout)["mpi"]
-if not os.access(plumb, os.X_OK):
-    sys.exit("bench/scale: build first: cmake --preset release && cmake --build --preset release")
 
-# One stage of full horizon, so that all steps cost the same.
-SETTINGS = ["hgn++", "--world", "mass-spring", "--preset", "cpu", "--steps", str(steps), "--set", "curriculum_targets=", "--set", "curriculum_deadlines=",
-            "--set", "trajectories=32", "--set", "log_steps=5", "--set", "checkpoint_steps=0"]
+# What is trained: arguments, clips per replica, steps, and steps of one piece of the log. One stage of full horizon, so that all steps
+# of hgn++ cost the same.
+TRAININGS = {
+    "hgn++": (["--world", "mass-spring", "--preset", "cpu", "--set", "curriculum_targets=", "--set", "curriculum_deadlines=",
+               "--set", "trajectories=32"], 8, 200, 5),
+    "predrnn": (["--world", "rooms/freeform", "--preset", "cpu", "--set", "trajectories=16"], 4, 40, 2),
+    "plato": (["--world", "rooms/freeform", "--preset", "cpu", "--set", "trajectories=16"], 4, 40, 2),
+    "bodies": (["--world", "two-body", "--preset", "points", "--set", "trajectories=100"], 32, 2000, 50),
+}
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def seconds(replicas, how, folder):
-    run = [plumb, "train", *SETTINGS, "--set", f"replicas={replicas}", "--set", f"batch={8 * replicas}", "--force", "--out", folder]
+@contextlib.contextmanager
+def neighbours(count):
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def seconds(plumb, model, case, folder, share):
+    replicas, how = case
+    arguments, clips, steps, piece = TRAININGS[model]
+    steps = max(4 * piece, int(steps * share))
+    run = [plumb, "train", model, *arguments, "--steps", str(steps), "--set", f"replicas={replicas}", "--set", f"batch={clips * replicas}",
+           "--set", f"log_steps={piece}", "--set", "checkpoint_steps=0", "--force", "--out", folder]
     run += ["--threads", str(replicas if how == "threads" else 1)]  # "one core": two replicas in turn
     if how == "ranks":
         run = ["mpirun", "-n", str(replicas), *run]
-    subprocess.run(run, check=True, capture_output=True, env=environment)
+    done = subprocess.run(run, capture_output=True, env=ENVIRONMENT, text=True)
+    if done.returncode:
+        sys.exit(f"bench/scale: {' '.join(run)}: {done.stderr.strip()}")
     log = [json.loads(line) for line in Path(folder, "log.jsonl").read_text().splitlines()]
-    return [(b["seconds"] - a["seconds"]) / (b["step"] - a["step"]) for a, b in zip(log, log[1:])]
+    # A piece with a validation has that in its time.
+    return [(b["seconds"] - a["seconds"]) / (b["step"] - a["step"]) for a, b in zip(log, log[1:]) if "validation" not in b]
 
 
-cases = [(1, "threads"), (2, "one core"), (2, "threads")] + ([(2, "ranks")] if ranks else [])
-pieces = {case: [] for case in cases}
-with tempfile.TemporaryDirectory() as folder:
-    for turn in range(rounds):
-        for case in cases:
-            pieces[case] += seconds(*case, folder)
-            print(f"scale: round {turn + 1} of {rounds}, {case[0]} {case[1]}: {1e3 * statistics.median(pieces[case]):.1f} ms per step", file=sys.stderr)
-    parameters = json.loads(subprocess.run([plumb, "train", *SETTINGS[:3], "--preset", "cpu", "--plan"], capture_output=True,
-                                           check=True).stdout)["parameters"]
-if not ranks:
-    print("scale: no MPI here, so no ranks", file=sys.stderr)
+def part(pieces, share):
+    return sorted(pieces)[int(share * (len(pieces) - 1))]
 
 
-def part(case, share):
-    return sorted(pieces[case])[int(share * (len(pieces[case]) - 1))]
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("plumb")
+    parser.add_argument("--quick", action="store_true", help="fewer steps")
+    parser.add_argument("--models", default=",".join(TRAININGS))
+    parser.add_argument("--neighbours", default="0", help="numbers of busy neighbours, as 0,1,2")
+    parser.add_argument("--rounds", type=int)
+    args = parser.parse_args()
+    if not os.access(args.plumb, os.X_OK):
+        sys.exit("bench/scale: build first: cmake --preset release && cmake --build --preset release")
+    share, rounds = (0.3, 2) if args.quick else (1.0, 3)
+    doctor = json.loads(subprocess.run([args.plumb, "doctor", "--json"], capture_output=True, check=True).stdout)
+    ranks = bool(shutil.which("mpirun")) and doctor["mpi"]
+    if not ranks:
+        print("scale: no MPI here, so no ranks", file=sys.stderr)
+    print("model,neighbours,replicas,as,ms_a_step,best_tenth_ms,efficiency,best_tenth_efficiency,times_one_core,best_tenth_times_one_core,load")
+    for model in args.models.split(","):
+        for count in map(int, args.neighbours.split(",")):
+            cases = [(1, "threads"), (2, "one core"), (2, "threads")] + ([(2, "ranks")] if ranks else [])
+            pieces = {case: [] for case in cases}
+            with tempfile.TemporaryDirectory() as folder, neighbours(count):
+                for turn in range(args.rounds or rounds):
+                    for case in cases:
+                        pieces[case] += seconds(args.plumb, model, case, folder, share)
+                        print(f"scale: {model}, {count} neighbours, round {turn + 1}, {case[0]} {case[1]}: "
+                              f"{1e3 * statistics.median(pieces[case]):.1f} ms per step", file=sys.stderr)
+            for case in cases:
+                row = []
+                for reference in (1, "threads"), (2, "one core"):
+                    row += [part(pieces[reference], s) / part(pieces[case], s) if case[0] == 2 else float("nan") for s in (0.5, 0.1)]
+                print(f"{model},{count},{case[0]},{case[1]},{1e3 * part(pieces[case], 0.5):.2f},{1e3 * part(pieces[case], 0.1):.2f},"
+                      + ",".join(f"{x:.3f}" for x in row) + f",{os.getloadavg()[0]:.1f}", flush=True)
 
 
-print("replicas,as,ms_a_step,best_tenth_ms,efficiency,best_tenth_efficiency,times_one_core,best_tenth_times_one_core,parameters,load")
-for case in cases:
-    row = []
-    for reference in (1, "threads"), (2, "one core"):
-        row += [part(reference, share) / part(case, share) if case[0] == 2 else float("nan") for share in (0.5, 0.1)]
-    print(f"{case[0]},{case[1]},{1e3 * part(case, 0.5):.2f},{1e3 * part(case, 0.1):.2f}," + ",".join(f"{x:.3f}" for x in row)
-          + f",{parameters},{os.getloadavg()[0]:.1f}")
+if "--model" in sys.argv:
+    model()
+else:
+    main()

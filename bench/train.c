@@ -12,7 +12,9 @@
 #include <time.h>
 
 #include "engine/adam.h"
+#include "engine/fused_loop.h"
 #include "engine/kernels/gemm.h"
+#include "engine/kernels/kernel_set.h"
 #include "math/rng.h"
 #include "models/latent_dynamics/train_step.h"
 
@@ -72,6 +74,9 @@ static hgn_item *draw_batch(int64_t batch, int64_t decoded, const hgn_config *c)
 int main(int argc, char **argv)
 {
     if (argc != 5) return 2;
+    // BENCH_INSTRUCTIONS=avx2: how fast it would be on a lesser processor.
+    const char *set = getenv("BENCH_INSTRUCTIONS");
+    if (set && (!kernel_set_select(set) || !fused_loop_select(set))) return 2;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);

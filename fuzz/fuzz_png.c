@@ -31,9 +31,9 @@ static void read_as_frame(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const int channels[] = {1, 1, 3, 1, 2, 3, 4};
-    png_shape want = {2, 4, 3};
+    png_shape want = {2, 4, 3, 0};
     if (size > 26 && data[25] < 7) {
-        want = (png_shape){big(data + 16), big(data + 20), channels[data[25]]};
+        want = (png_shape){big(data + 16), big(data + 20), channels[data[25]], 0};
         if (want.width > 4096 || want.height > 4096 || want.width * want.height > 1 << 18) return 0;
     }
     // As much as is wanted and not a byte more, for AddressSanitizer to watch.

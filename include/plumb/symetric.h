@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_SYMETRIC_VERSION 3
+#define PLUMB_SYMETRIC_VERSION 4
 
 /// How the Lasso problems are solved.
 typedef enum plumb_symetric_mode {

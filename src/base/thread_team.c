@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Thread team that stays alive between short parallel regions.
-// A region is one call of thread_team_run(): all threads run the same task, each its share.
+//
+// A region is one call of thread_team_run(): the shares of one task. Whoever is free takes the next
+// share, the caller too. So a thread that wakes late, because another program has its core, holds
+// nobody up: what it would have done is done when it comes.
 #define _GNU_SOURCE
 #include "base/thread_team.h"
 
@@ -11,24 +14,19 @@
 
 #include "base/parallel_for.h"
 
-typedef struct team_worker {
-    thread_team *team;
-    int worker;
-    task_error error; // of the last region
-} team_worker;
-
 struct thread_team {
     pthread_mutex_t lock; // of the threads that sleep
     pthread_cond_t region_started, region_done;
-    _Atomic uint64_t region; // number of regions so far; a worker waits for the next
-    _Atomic int running;     // threads that have not finished this region
+    _Atomic uint64_t region; // see make_region()
+    _Atomic int done;        // shares of this region that are done
     _Atomic bool ended;
-    thread_team_task *task; // set before `region` is incremented
+    thread_team_task *task; // of this region: set before it begins, read by those who have a share
     void *context;
+    int shares;
     const volatile int *stop_flag; // of the caller's thread
 
-    int threads; // without the caller
-    team_worker workers[PARALLEL_MAX_THREADS];
+    int threads;                            // without the caller
+    task_error error[PARALLEL_MAX_THREADS]; // of the last region, by share
     pthread_t handle[PARALLEL_MAX_THREADS];
 };
 
@@ -45,46 +43,69 @@ static void spin_pause(void)
 #endif
 }
 
-// True until the next region starts, or the team ends.
-static bool must_wait(const thread_team *team, uint64_t last_region)
+// ---- shares ----
+
+// The number of the region, of its shares and of those that are taken, in one word, so that a
+// thread that was late cannot take a share of a region that it has not seen.
+static uint64_t make_region(uint64_t number, int shares)
 {
-    return !atomic_load(&team->ended) && atomic_load(&team->region) == last_region;
+    return number << 32 | (uint64_t)shares << 16;
 }
 
-// Runs the task of one worker and keeps its error.
-static void run_share(team_worker *self)
+static bool has_free_share(uint64_t region)
 {
-    thread_team *team = self->team;
-    if (self->worker) plumb_set_stop_flag(team->stop_flag);
-    const plumb_status st = team->task(team->context, self->worker, team->threads + 1);
-    self->error.status = PLUMB_OK;
-    if (st) task_error_store(&self->error, st);
+    return (region & 0xffff) < (region >> 16 & 0xffff);
 }
 
-// A thread of the team: waits for a region, runs its share, reports when it is the last.
-static void *run_worker(void *argument)
+// Takes the next share; -1 if there is none.
+static int take_share(thread_team *team)
 {
-    team_worker *self = argument;
-    thread_team *team = self->team;
-    for (uint64_t last_region = 0;;) {
-        // Spin first, then sleep.
-        for (int i = 0; i < SPIN_COUNT && must_wait(team, last_region); i++) spin_pause();
-        if (must_wait(team, last_region)) {
-            pthread_mutex_lock(&team->lock);
-            while (must_wait(team, last_region))
-                pthread_cond_wait(&team->region_started, &team->lock);
-            pthread_mutex_unlock(&team->lock);
-        }
-        if (atomic_load(&team->ended)) return NULL;
-        last_region = atomic_load(&team->region);
-        run_share(self);
-        // The last thread wakes the caller.
-        if (atomic_fetch_sub(&team->running, 1) == 1) {
+    uint64_t region = atomic_load(&team->region);
+    while (has_free_share(region))
+        if (atomic_compare_exchange_weak(&team->region, &region, region + 1))
+            return (int)(region & 0xffff);
+    return -1;
+}
+
+// Runs shares until none is left. The last one that is done wakes the caller.
+static void run_shares(thread_team *team, bool is_caller)
+{
+    for (int share; (share = take_share(team)) >= 0;) {
+        const int shares = team->shares;
+        if (!is_caller) plumb_set_stop_flag(team->stop_flag);
+        const plumb_status st = team->task(team->context, share, shares);
+        team->error[share].status = PLUMB_OK;
+        if (st) task_error_store(&team->error[share], st);
+        if (atomic_fetch_add(&team->done, 1) == shares - 1) {
             pthread_mutex_lock(&team->lock);
             pthread_cond_signal(&team->region_done);
             pthread_mutex_unlock(&team->lock);
         }
     }
+}
+
+// ---- threads ----
+
+static bool must_wait(const thread_team *team)
+{
+    return !atomic_load(&team->ended) && !has_free_share(atomic_load(&team->region));
+}
+
+// A thread of the team: waits until there is a share to take.
+static void *run_worker(void *argument)
+{
+    thread_team *team = argument;
+    while (!atomic_load(&team->ended)) {
+        // Spin first, then sleep.
+        for (int i = 0; i < SPIN_COUNT && must_wait(team); i++) spin_pause();
+        if (must_wait(team)) {
+            pthread_mutex_lock(&team->lock);
+            while (must_wait(team)) pthread_cond_wait(&team->region_started, &team->lock);
+            pthread_mutex_unlock(&team->lock);
+        }
+        run_shares(team, false);
+    }
+    return NULL;
 }
 
 plumb_status thread_team_create(thread_team **out, int threads)
@@ -95,15 +116,12 @@ plumb_status thread_team_create(thread_team **out, int threads)
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->region_started, NULL);
     pthread_cond_init(&team->region_done, NULL);
-    team->workers[0] = (team_worker){.team = team};
     // Signals go to the threads of the host program.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 1; i < threads; i++) {
-        team->workers[i] = (team_worker){.team = team, .worker = i};
-        if (pthread_create(&team->handle[team->threads], NULL, run_worker, &team->workers[i]))
-            break;
+        if (pthread_create(&team->handle[team->threads], NULL, run_worker, team)) break;
         team->threads++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -130,41 +148,49 @@ int thread_team_size(const thread_team *team)
     return team->threads + 1;
 }
 
-// Waits until all threads have finished the region.
+static bool is_done(const thread_team *team)
+{
+    return atomic_load(&team->done) == team->shares;
+}
+
+// Waits until all shares are done.
 static void wait_until_done(thread_team *team)
 {
-    for (int i = 0; i < SPIN_COUNT && atomic_load(&team->running); i++) spin_pause();
-    if (!atomic_load(&team->running)) return;
+    for (int i = 0; i < SPIN_COUNT && !is_done(team); i++) spin_pause();
+    if (is_done(team)) return;
     pthread_mutex_lock(&team->lock);
-    while (atomic_load(&team->running)) pthread_cond_wait(&team->region_done, &team->lock);
+    while (!is_done(team)) pthread_cond_wait(&team->region_done, &team->lock);
     pthread_mutex_unlock(&team->lock);
 }
 
-plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *context)
+plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *context, int shares)
 {
+    if (shares > PARALLEL_MAX_THREADS) shares = PARALLEL_MAX_THREADS;
     team->task = task;
     team->context = context;
+    team->shares = shares;
     team->stop_flag = status_stop_flag();
-    // Start a region: the counter changes under the lock, so that no sleeping thread misses it.
+    atomic_store(&team->done, 0);
+    // Start a region: it changes under the lock, so that no sleeping thread misses it.
+    const uint64_t number = (atomic_load(&team->region) >> 32) + 1;
+    if (team->threads) pthread_mutex_lock(&team->lock);
+    atomic_store(&team->region, make_region(number, shares));
     if (team->threads) {
-        atomic_store(&team->running, team->threads);
-        pthread_mutex_lock(&team->lock);
-        atomic_fetch_add(&team->region, 1);
         pthread_cond_broadcast(&team->region_started);
         pthread_mutex_unlock(&team->lock);
     }
-    run_share(&team->workers[0]);
-    if (team->threads) wait_until_done(team);
-    // The error of the lowest worker.
-    for (int i = 0; i <= team->threads; i++)
-        if (team->workers[i].error.status) return task_error_raise(&team->workers[i].error);
+    run_shares(team, true);
+    wait_until_done(team);
+    // The error of the lowest share.
+    for (int i = 0; i < shares; i++)
+        if (team->error[i].status) return task_error_raise(&team->error[i]);
     return PLUMB_OK;
 }
 
-// Splits `count` items evenly; the first workers get one more.
-int64_t thread_team_split(int64_t *size, int64_t count, int worker, int workers)
+// Splits `count` items evenly; the first shares get one more.
+int64_t thread_team_split(int64_t *size, int64_t count, int share, int shares)
 {
-    const int64_t each = count / workers, rest = count % workers;
-    *size = each + (worker < rest);
-    return each * worker + (worker < rest ? worker : rest);
+    const int64_t each = count / shares, rest = count % shares;
+    *size = each + (share < rest);
+    return each * share + (share < rest ? share : rest);
 }

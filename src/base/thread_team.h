@@ -12,25 +12,25 @@
 
 typedef struct thread_team thread_team;
 
-/// What worker `worker` of `workers` does in one region. Which worker does what must not affect the
-/// result.
-typedef plumb_status thread_team_task(void *context, int worker, int workers);
+/// Share `share` of `shares` of a region. Which thread does it must not affect the result.
+typedef plumb_status thread_team_task(void *context, int share, int shares);
 
-/// Starts threads - 1 threads; the caller is worker 0. If threads cannot be created, the team is
-/// smaller, at least the caller alone. Fails with PLUMB_EMEMORY.
+/// Starts threads - 1 threads, which work with the caller. If threads cannot be created, the team
+/// is smaller, at least the caller alone. Fails with PLUMB_EMEMORY.
 plumb_status thread_team_create(thread_team **out, int threads);
 /// Ends and joins the threads. May be NULL: team.
 void thread_team_free(thread_team *team);
 
-/// The number of workers, the caller included.
+/// The number of threads, the caller included.
 int thread_team_size(const thread_team *team);
 
-/// One parallel region: every worker runs `task` once. Returns when all are done, with the failure
-/// of the lowest worker if any failed.
-plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *context);
+/// One parallel region: runs `task` for every share, at most PARALLEL_MAX_THREADS of them. A thread
+/// that is free takes the next one, the caller too. Returns when all are done, with the failure of
+/// the lowest share if any failed.
+plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *context, int shares);
 
-/// The share of worker `worker` when `count` items are split evenly: returns the first item and
-/// sets *size to how many there are. Shares are contiguous and in the order of the workers.
-int64_t thread_team_split(int64_t *size, int64_t count, int worker, int workers);
+/// Share `share` when `count` items are split evenly: returns the first item and sets *size to how
+/// many there are. Shares are contiguous and in order.
+int64_t thread_team_split(int64_t *size, int64_t count, int share, int shares);
 
 #endif

@@ -71,7 +71,7 @@ static plumb_status read_video(buffer *out, const tf_feature *feature, const fea
                         what, png.size, (long long)width, (long long)height);
         unsigned char *place = buffer_grow(out, size);
         if (!place) return fail_memory(what);
-        st = png_read(place, (png_shape){width, height, channels}, png.at, png.size, what);
+        st = png_read(place, (png_shape){width, height, channels, 0}, png.at, png.size, what);
         if (st) return st;
     }
     return PLUMB_OK;

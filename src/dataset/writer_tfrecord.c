@@ -40,7 +40,10 @@ static bool is_video(const feature_spec *spec)
 static plumb_status put_video(buffer *out, const feature_spec *spec, const void *data)
 {
     buffer png = {0};
-    const png_shape shape = {spec->shape[2], spec->shape[0] * spec->shape[1], (int)spec->shape[3]};
+    const png_shape shape = {.width = spec->shape[2],
+                             .height = spec->shape[0] * spec->shape[1],
+                             .channels = (int)spec->shape[3],
+                             .frame = spec->shape[1]};
     const plumb_status st = png_write(&png, data, shape, PNG_USE_VIDEO);
     if (!st) tf_example_put_bytes(out, spec->key, png.data, png.size);
     buffer_clear(&png);

@@ -19,17 +19,36 @@ typedef struct fused_kernels {
 #define SET portable
 #define TARGET
 #define WIDTH 4
+#define FMA(a, b, c) ((a) * (b) + (c))
 #include "engine/fused_loop_template.h"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #define SET avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define WIDTH 8
+#define FMA(a, b, c) ((V)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define LEAST(a, b) ((V)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#define GREATEST(a, b) ((V)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #include "engine/fused_loop_template.h"
+
+// 1 / x by an estimate of 14 bits and a step of Newton's method; a division takes five times as
+// long.
+__attribute__((target("avx512f"))) static inline __m512 reciprocal_of_sixteen(__m512 x)
+{
+    const __m512 r = _mm512_rcp14_ps(x);
+    return _mm512_fmadd_ps(r, _mm512_fnmadd_ps(x, r, _mm512_set1_ps(1.0f)), r);
+}
 
 #define SET avx512
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,fma")))
 #define WIDTH 16
+#define FMA(a, b, c) ((V)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define LEAST(a, b) ((V)_mm512_min_ps((__m512)(a), (__m512)(b)))
+#define GREATEST(a, b) ((V)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define RECIPROCAL(x) ((V)reciprocal_of_sixteen((__m512)(x)))
+#define TIMES_POWER(p, n) ((V)_mm512_scalef_ps((__m512)(p), (__m512)(n)))
 #include "engine/fused_loop_template.h"
 #endif
 
@@ -119,6 +138,13 @@ static void load_operand(float **reg, const fused_operand *operand, const float 
     }
 }
 
+// Asks for the next block of memory, which is mostly not in the near caches: a rollout has gone
+// through all its weights since it was written.
+static void prefetch_block(const float *at, int64_t left)
+{
+    for (int64_t i = 0; i < FUSED_BLOCK && i < left; i += 16) __builtin_prefetch(at + i);
+}
+
 void fused_loop_run(const fused_loop *loop, float *const *out, const float *const *in,
                     float *scratch)
 {
@@ -129,6 +155,10 @@ void fused_loop_run(const fused_loop *loop, float *const *out, const float *cons
         // Registers are in scratch, unless they are an operand's or a result's own memory.
         for (int r = 0; r < loop->registers; r++) reg[r] = scratch + r * FUSED_BLOCK;
         for (int i = 0; i < loop->reads; i++) load_operand(reg, &loop->read[i], in[i], start, n);
+        const int64_t next = start + n, left = loop->count - next;
+        for (int i = 0; i < loop->reads && left; i++)
+            if (loop->read[i].view == FUSED_FULL) prefetch_block(in[i] + next, left);
+        for (int j = 0; j < loop->writes && left; j++) prefetch_block(out[j] + next, left);
         // Results that are stored are computed in place.
         for (int j = 0; j < loop->writes; j++) reg[loop->write[j]] = out[j] + start;
         for (int i = 0; i < loop->codes; i++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The loops of fused_loop.c for one instruction set. Included once per set, with SET (its name),
-// TARGET (the compiler's attribute) and WIDTH (floats per register) defined. Not a header to
-// include elsewhere.
+// TARGET (the compiler's attribute), WIDTH (floats per register) and FMA defined, and where the set
+// has them LEAST and GREATEST (the second argument if one is NaN), RECIPROCAL (of numbers from 1 to
+// 3) and TIMES_POWER (of two). Not a header to include elsewhere.
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 #define NAME(x) JOIN(x, SET)
@@ -13,36 +14,40 @@ typedef int32_t I __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias))
 #define SPLAT(x) ((V){0} + (x))
 #define SELECT(condition, a, b) ((V)(((I)(condition) & (I)(a)) | (~(I)(condition) & (I)(b))))
 
-// e^x with x = n ln 2 + r: a polynomial in r times 2^n. 2^n is two factors, so that the ends of the
-// range give 0 and infinity.
+#ifndef LEAST
+#define LEAST(a, b) SELECT((a) < (b), a, b)
+#define GREATEST(a, b) SELECT((a) > (b), a, b)
+#endif
+#ifndef RECIPROCAL
+#define RECIPROCAL(x) (SPLAT(1.0f) / (x))
+#endif
+
+// e^x with x = n ln 2 + r: a polynomial in r times 2^n. At the ends of the range it gives 0 and
+// infinity; NaN stays NaN.
 TARGET static inline V NAME(exp)(V x)
 {
-    x = SELECT(x > SPLAT(104.0f), SPLAT(104.0f), x);
-    x = SELECT(x < SPLAT(-104.0f), SPLAT(-104.0f), x);
+    x = GREATEST(SPLAT(-104.0f), LEAST(SPLAT(104.0f), x));
     // n = round(x / ln 2): adding 1.5 * 2^23 leaves the nearest integer in the low bits
     V magic = SPLAT(12582912.0f);
-    V t = x * SPLAT(1.44269504f) + magic;
-    I n = (I)t - (I)magic;
+    V t = FMA(x, SPLAT(1.44269504f), magic);
     V m = t - magic;
     // r = x - n ln 2, with ln 2 in two parts so that the first product is exact
-    V r = x - m * SPLAT(0.693359375f) + m * SPLAT(2.12194440e-4f);
+    V r = FMA(m, SPLAT(2.12194440e-4f), FMA(m, SPLAT(-0.693359375f), x));
     V p = SPLAT(1.9875691500e-4f);
-    p = p * r + SPLAT(1.3981999507e-3f);
-    p = p * r + SPLAT(8.3334519073e-3f);
-    p = p * r + SPLAT(4.1665795894e-2f);
-    p = p * r + SPLAT(1.6666665459e-1f);
-    p = p * r + SPLAT(5.0000001201e-1f);
-    p = p * r * r + r + SPLAT(1.0f);
+    p = FMA(p, r, SPLAT(1.3981999507e-3f));
+    p = FMA(p, r, SPLAT(8.3334519073e-3f));
+    p = FMA(p, r, SPLAT(4.1665795894e-2f));
+    p = FMA(p, r, SPLAT(1.6666665459e-1f));
+    p = FMA(p, r, SPLAT(5.0000001201e-1f));
+    p = FMA(p, r * r, r) + SPLAT(1.0f);
+#ifdef TIMES_POWER
+    return TIMES_POWER(p, m);
+#else
     // 2^n as 2^(n/2) 2^(n - n/2), each made by setting the exponent bits
-    I half = n >> 1;
+    I n = (I)t - (I)magic, half = n >> 1;
     V a = (V)((half + 127) << 23), b = (V)((n - half + 127) << 23);
     return p * a * b;
-}
-
-// 1 / (1 + e^-x)
-TARGET static inline V NAME(sigmoid)(V x)
-{
-    return SPLAT(1.0f) / (SPLAT(1.0f) + NAME(exp)(-x));
+#endif
 }
 
 TARGET static inline V NAME(absolute)(V x)
@@ -50,17 +55,26 @@ TARGET static inline V NAME(absolute)(V x)
     return (V)((I)x & 0x7fffffff);
 }
 
-// tanh: an odd polynomial below 0.625, 1 - 2 / (e^2|x| + 1) with the sign of x above.
+// 1 / (1 + e^-x). With e = e^-|x|, which is at most 1, it is 1 / (1 + e) above 0, e / (1 + e)
+// below.
+TARGET static inline V NAME(sigmoid)(V x)
+{
+    V e = NAME(exp)(-NAME(absolute)(x)), above = RECIPROCAL(e + SPLAT(1.0f));
+    return SELECT(x < SPLAT(0.0f), e * above, above);
+}
+
+// tanh: an odd polynomial below 0.625, (1 - e) / (1 + e) with e = e^-2|x| and the sign of x above.
 TARGET static inline V NAME(tanh)(V x)
 {
     V a = NAME(absolute)(x), z = x * x;
     V p = SPLAT(-5.70498872745e-3f);
-    p = p * z + SPLAT(2.06390887954e-2f);
-    p = p * z + SPLAT(-5.37397155531e-2f);
-    p = p * z + SPLAT(1.33314422036e-1f);
-    p = p * z + SPLAT(-3.33332819422e-1f);
-    V small = x + x * z * p;
-    V large = SPLAT(1.0f) - SPLAT(2.0f) / (NAME(exp)(a + a) + SPLAT(1.0f));
+    p = FMA(p, z, SPLAT(2.06390887954e-2f));
+    p = FMA(p, z, SPLAT(-5.37397155531e-2f));
+    p = FMA(p, z, SPLAT(1.33314422036e-1f));
+    p = FMA(p, z, SPLAT(-3.33332819422e-1f));
+    V small = FMA(x * z, p, x);
+    V e = NAME(exp)(a * SPLAT(-2.0f));
+    V large = (SPLAT(1.0f) - e) * RECIPROCAL(e + SPLAT(1.0f));
     large = (V)((I)large | ((I)x & (int32_t)0x80000000));
     return SELECT(a < SPLAT(0.625f), small, large);
 }
@@ -70,15 +84,15 @@ TARGET static inline V NAME(tanh)(V x)
 TARGET static inline V NAME(softplus)(V x)
 {
     V e = NAME(exp)(-NAME(absolute)(x));
-    V s = e / (e + SPLAT(2.0f)), z = s * s;
+    V s = e * RECIPROCAL(e + SPLAT(2.0f)), z = s * s;
     V p = SPLAT(2.0f / 15);
-    p = p * z + SPLAT(2.0f / 13);
-    p = p * z + SPLAT(2.0f / 11);
-    p = p * z + SPLAT(2.0f / 9);
-    p = p * z + SPLAT(2.0f / 7);
-    p = p * z + SPLAT(2.0f / 5);
-    p = p * z + SPLAT(2.0f / 3);
-    p = p * z + SPLAT(2.0f);
+    p = FMA(p, z, SPLAT(2.0f / 13));
+    p = FMA(p, z, SPLAT(2.0f / 11));
+    p = FMA(p, z, SPLAT(2.0f / 9));
+    p = FMA(p, z, SPLAT(2.0f / 7));
+    p = FMA(p, z, SPLAT(2.0f / 5));
+    p = FMA(p, z, SPLAT(2.0f / 3));
+    p = FMA(p, z, SPLAT(2.0f));
     return SELECT(x > SPLAT(0.0f), x, SPLAT(0.0f) * x) + s * p;
 }
 
@@ -227,6 +241,11 @@ TARGET static void NAME(sum_rows)(float *y, const float *x, int64_t rows, int64_
 static const fused_kernels SET = {NAME(run_instruction), NAME(sum), NAME(sum_rows)};
 
 #undef LOOP
+#undef FMA
+#undef LEAST
+#undef GREATEST
+#undef RECIPROCAL
+#undef TIMES_POWER
 #undef SELECT
 #undef SPLAT
 #undef I

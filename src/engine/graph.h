@@ -44,7 +44,7 @@ typedef struct tensor_shape {
     /* batches of small matrices, one per item */                                                 \
     OP(BATCH_MATMUL) OP(BATCH_SOLVE) OP(FILL_UPPER) OP(TAKE_UPPER)                                \
     /* copies, broadcasts and sums */                                                             \
-    OP(RESHAPE) OP(SLICE) OP(PAD_SLICE) OP(CONCAT) OP(BROADCAST) OP(SUM) OP(TRANSPOSE)
+    OP(RESHAPE) OP(SLICE) OP(PAD_SLICE) OP(CONCAT) OP(BROADCAST) OP(SUM)
 // clang-format on
 
 #define OP_ENUM(name) OP_##name,

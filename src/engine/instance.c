@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/gradient_sum.h"
+#include "engine/op_fast.h"
 #include "engine/program_steps.h"
 
 struct program_instance {
@@ -70,11 +71,16 @@ void instance_free(program_instance *instance)
     free(instance);
 }
 
-// Transforms the weights of one convolution into the layout of its kernel.
+// Brings the weights of one operation into the layout of its kernel.
 static void pack_slot(const program_instance *instance, const packed_weights *slot)
 {
-    conv_pack_weights(instance->packed + slot->offset, instance->leaf[slot->leaf], slot->conv,
-                      slot->pass, instance->scratch);
+    float *packed = instance->packed + slot->offset;
+    const float *weights = instance->leaf[slot->leaf];
+    if (slot->node->op == OP_MATMUL) op_fast_matmul_pack(packed, slot->node, weights);
+    else
+        conv_pack_weights(packed, weights, &slot->node->attr.conv,
+                          slot->node->op == OP_CONV ? CONV_PASS_FORWARD : CONV_PASS_GRAD_INPUT,
+                          instance->scratch);
 }
 
 // Packs all weights now. `like`, or NULL: an instance whose packed weights are used instead of a
@@ -188,7 +194,10 @@ static void run_op_step(const program_instance *instance, const program_step *st
     const float *packed = find_packed_weights(instance, step);
     const float *bias = step->ins > 2 ? in[2] : NULL;
     float *out = operand[0], *scratch = instance->scratch;
-    if (packed && is_conv)
+    if (step->parts > 1) op_fast_matmul_sum(out, node, in, step->parts, step->accumulate, scratch);
+    else if (packed && node->op == OP_MATMUL)
+        op_fast_matmul_packed(out, node, in[0], packed, step->accumulate);
+    else if (packed && is_conv)
         conv_forward_packed(out, in[0], packed, bias, step->slope, conv, scratch);
     else if (packed) conv_grad_input_packed(out, in[0], packed, conv, scratch);
     else if (is_conv || node->op == OP_UPCONV)

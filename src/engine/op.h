@@ -59,8 +59,6 @@ graph_node *op_leaky_relu_grad(graph *g, graph_node *x, double slope);
 graph_node *op_add_n(graph *g, graph_node *const *x, int count);
 /// op(a) op(b), where op() transposes if ta, tb.
 graph_node *op_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb);
-/// The transpose of a matrix.
-graph_node *op_transpose(graph *g, graph_node *x);
 /// Products of each item: (items, n, k) times (items, k, m).
 graph_node *op_batch_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb);
 /// x (items, n) with op(a) x = b for a (items, n, n); n at most OP_MAX_SOLVE_SIZE, 64.

@@ -204,21 +204,8 @@ graph_node *op_add_n(graph *g, graph_node *const *x, int count)
     return sum;
 }
 
-// The transpose of a transpose is the matrix itself.
-graph_node *op_transpose(graph *g, graph_node *x)
-{
-    if (x->op == OP_TRANSPOSE) return x->in[0];
-    return graph_make_node(g, OP_TRANSPOSE, 1, &x, &(op_attr){0}, NULL);
-}
-
-// A parameter is transposed once for all products that need its transpose; and the kernel is
-// fastest with B stored row by row.
 graph_node *op_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb)
 {
-    if (tb && b->op == OP_LEAF && b->attr.bound && b->shape.rank == 2) {
-        b = op_transpose(g, b);
-        tb = false;
-    }
     return graph_make_node(g, OP_MATMUL, 2, (graph_node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb},
                            NULL);
 }

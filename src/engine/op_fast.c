@@ -9,6 +9,7 @@
 #include "engine/kernels/conv.h"
 #include "engine/kernels/gemm.h"
 #include "engine/op_layout.h"
+#include "engine/plan.h"
 
 static void copy_floats(float *out, const float *in, int64_t count)
 {
@@ -46,6 +47,45 @@ int64_t op_fast_matmul_scratch(const graph_node *node)
 {
     return gemm_scratch(node->shape.size[0], node->shape.size[1], inner_size(node), node->attr.ta,
                         node->attr.tb);
+}
+
+// Few columns are computed as dot products, and a short sum gains nothing.
+int64_t op_fast_matmul_packed_size(const graph_node *node)
+{
+    const int64_t n = node->shape.size[1], k = inner_size(node);
+    return node->attr.ta || n < 8 || k < 8 ? 0 : gemm_packed_size(n, k);
+}
+
+void op_fast_matmul_pack(float *packed, const graph_node *node, const float *b)
+{
+    gemm_pack(packed, b, node->shape.size[1], inner_size(node), node->attr.tb);
+}
+
+void op_fast_matmul_packed(float *out, const graph_node *node, const float *a, const float *packed,
+                           bool accumulate)
+{
+    gemm_float_packed(out, a, packed, node->shape.size[0], node->shape.size[1], inner_size(node),
+                      accumulate);
+}
+
+static gemm_sum_sizes get_sum_sizes(const graph_node *node)
+{
+    return (gemm_sum_sizes){node->shape.size[0], node->shape.size[1], inner_size(node)};
+}
+
+void op_fast_matmul_sum(float *out, const graph_node *node, const float *const *in, int parts,
+                        bool accumulate, float *scratch)
+{
+    const gemm_sum_sizes size = get_sum_sizes(node);
+    const float *a[PLAN_MAX_PARTS], *b[PLAN_MAX_PARTS];
+    for (int i = 0; i < parts; i++) a[i] = in[2 * i], b[i] = in[2 * i + 1];
+    gemm_float_sum(out, a, b, parts, &size, accumulate, scratch);
+}
+
+int64_t op_fast_matmul_sum_scratch(const graph_node *node, int parts)
+{
+    const gemm_sum_sizes size = get_sum_sizes(node);
+    return gemm_sum_scratch(parts, &size);
 }
 
 int64_t op_fast_conv_scratch(const graph_node *node)
@@ -215,18 +255,4 @@ void op_fast_sum(float *out, const graph_node *node, const float *const *in, boo
         if (!accumulate) clear_floats(y, layout.inner);
         fused_loop_sum_rows(y, x, layout.middle, layout.inner);
     }
-}
-
-// In squares of 16 x 16, so that both sides stay in the first cache.
-void op_fast_transpose(float *out, const graph_node *node, const float *const *in, bool accumulate,
-                       float *scratch)
-{
-    (void)accumulate, (void)scratch;
-    enum { SIDE = 16 };
-    int64_t rows = node->shape.size[0], columns = node->shape.size[1];
-    for (int64_t r0 = 0; r0 < rows; r0 += SIDE)
-        for (int64_t c0 = 0; c0 < columns; c0 += SIDE)
-            for (int64_t r = r0; r < rows && r < r0 + SIDE; r++)
-                for (int64_t c = c0; c < columns && c < c0 + SIDE; c++)
-                    out[r * columns + c] = in[0][c * rows + r];
 }

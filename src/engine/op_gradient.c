@@ -296,9 +296,3 @@ void op_gradient_sum(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_broadcast(g, dy, y->attr.axis, y->attr.axes, y->in[0]->shape.size + y->attr.axis);
 }
-
-void op_gradient_transpose(graph *g, graph_node **d, graph_node *y, graph_node *dy)
-{
-    (void)y;
-    d[0] = op_transpose(g, dy);
-}

@@ -16,8 +16,7 @@ op_gradient_function op_gradient_add, op_gradient_subtract, op_gradient_multiply
     op_gradient_conv_grad_input, op_gradient_conv_grad_weights, op_gradient_upconv,
     op_gradient_upconv_grad_input, op_gradient_upconv_grad_weights, op_gradient_upsample,
     op_gradient_sum_pool2, op_gradient_reshape, op_gradient_slice, op_gradient_pad_slice,
-    op_gradient_concat, op_gradient_broadcast, op_gradient_sum, op_gradient_transpose,
-    op_gradient_batch_matmul, op_gradient_batch_solve, op_gradient_fill_upper,
-    op_gradient_take_upper;
+    op_gradient_concat, op_gradient_broadcast, op_gradient_sum, op_gradient_batch_matmul,
+    op_gradient_batch_solve, op_gradient_fill_upper, op_gradient_take_upper;
 
 #endif

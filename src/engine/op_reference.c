@@ -150,10 +150,3 @@ void op_reference_sum(double *out, const graph_node *node, const double *const *
             *out++ = sum;
         }
 }
-
-void op_reference_transpose(double *out, const graph_node *node, const double *const *in)
-{
-    int64_t rows = node->shape.size[0], columns = node->shape.size[1];
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < columns; c++) out[r * columns + c] = in[0][c * rows + r];
-}

@@ -12,7 +12,6 @@ op_reference_function op_reference_constant, op_reference_add_n, op_reference_ma
     op_reference_conv, op_reference_conv_grad_input, op_reference_conv_grad_weights,
     op_reference_upconv, op_reference_upconv_grad_input, op_reference_upconv_grad_weights,
     op_reference_upsample, op_reference_sum_pool2, op_reference_reshape, op_reference_slice,
-    op_reference_pad_slice, op_reference_concat, op_reference_broadcast, op_reference_sum,
-    op_reference_transpose;
+    op_reference_pad_slice, op_reference_concat, op_reference_broadcast, op_reference_sum;
 
 #endif

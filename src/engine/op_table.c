@@ -91,17 +91,6 @@ static plumb_status infer_matmul(tensor_shape *out, op_attr *attr, graph_node *c
     return PLUMB_OK;
 }
 
-static plumb_status infer_transpose(tensor_shape *out, op_attr *attr, graph_node *const *in,
-                                    int inputs)
-{
-    (void)attr, (void)inputs;
-    const tensor_shape *x = &in[0]->shape;
-    char a[SHAPE_TEXT_SIZE];
-    if (x->rank != 2) return fail(PLUMB_ESHAPE, "%s is not a matrix", shape_format(a, x));
-    *out = (tensor_shape){2, {x->size[1], x->size[0]}};
-    return PLUMB_OK;
-}
-
 // The convolution's geometry is complete; see make_convolution() in op_build.c.
 static plumb_status infer_conv(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
 {
@@ -395,7 +384,6 @@ static const op_kind_info table[OP_KIND_COUNT] = {
     [OP_PAD_SLICE]           = {"pad_slice",           KERNEL(1, pad_slice)},
     [OP_CONCAT]              = {"concat",              KERNEL(-1, concat)},
     [OP_BROADCAST]           = {"broadcast",           KERNEL(1, broadcast)},
-    [OP_TRANSPOSE]           = {"transpose",           KERNEL(1, transpose)},
     [OP_SUM]                 = {"sum",                 KERNEL(1, sum), .accumulates = true},
 };
 // clang-format on

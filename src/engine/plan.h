@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The planner: turns a graph into an ordered list of kernel calls with a place in memory for every
-// value. It works in four steps, each in a file of its own:
+// value. It works in five steps, each in a file of its own:
 //     plan_collect_values   plan_values.c   which nodes the outputs need
 //     plan_calls            plan_calls.c    which kernel call computes which nodes (plan_fuse.c
 //                                           groups the elementwise ones)
 //     plan_order            plan_order.c    in which order the calls run
+//     plan_delay            plan_delay.c    which products of one sum run together, and when
 //     plan_memory           plan_memory.c   where in one block of memory each value lives
 //
 // Values and calls are referred to by their index: v is the index of a value, c that of a call.
@@ -69,11 +70,21 @@ typedef struct graph_plan {
     int64_t largest_size; // Elements of the largest value.
 } graph_plan;
 
-/// The four steps, to be called in this order. Fail with PLUMB_EMEMORY.
+/// The five steps, to be called in this order. Fail with PLUMB_EMEMORY.
 plumb_status plan_collect_values(graph_plan *plan, graph_node *const *output, int outputs);
 plumb_status plan_calls(graph_plan *plan);
 plumb_status plan_order(graph_plan *plan);
+plumb_status plan_delay(graph_plan *plan);
 plumb_status plan_memory(graph_plan *plan);
+
+enum { PLAN_MAX_PARTS = 64 };
+/// Whether the call is a product of a sum that may run together with others of the same sum.
+bool plan_is_delayed(const graph_plan *plan, const plan_call *call);
+/// How many such products run together.
+int plan_delayed_parts(const graph_node *product);
+
+/// Part of plan_delay(): the first part of a sum that runs overwrites its memory, the others add.
+plumb_status plan_find_accumulating(graph_plan *plan);
 
 /// Part of plan_calls(): groups elementwise operations that have no call yet into fused loops.
 plumb_status plan_fuse(graph_plan *plan);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fourth step of planning: an offset in one block of memory for every value, reserved from the call
+// Fifth step of planning: an offset in one block of memory for every value, reserved from the call
 // that writes it to the last call that reads it. The walk through the calls keeps a list of gaps
 // and takes the smallest gap that fits (best fit).
 #include <string.h>

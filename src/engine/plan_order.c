@@ -100,7 +100,7 @@ static void link_calls(call_sorter *sorter)
 }
 
 // The first part of a sum that runs overwrites the memory; the others add to it.
-static plumb_status find_accumulating(graph_plan *plan)
+plumb_status plan_find_accumulating(graph_plan *plan)
 {
     bool *written = ARENA_ALLOC(plan->memory, bool, plan->values);
     if (!written) return PLUMB_EMEMORY;
@@ -140,5 +140,5 @@ plumb_status plan_order(graph_plan *plan)
     }
     if (done != plan->calls)
         return fail(PLUMB_EVALUE, "the calls of a graph depend on each other in a circle");
-    return find_accumulating(plan);
+    return PLUMB_OK;
 }

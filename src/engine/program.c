@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/op_fast.h"
 #include "engine/program_steps.h"
 
 typedef struct program_builder {
@@ -147,7 +148,7 @@ static void make_op_step(program_builder *builder, program_step *step, const pla
 {
     const graph_plan *plan = &builder->plan;
     step->operand = builder->program->operands;
-    step->outs = 1;
+    step->outs = step->parts = 1;
     step->slope = call->slope;
     step->accumulate = call->accumulate;
     add_operand(builder, call->result);
@@ -171,6 +172,32 @@ static void make_op_step(program_builder *builder, program_step *step, const pla
     require_scratch(builder->program, info->scratch && !plan->reference ? info->scratch(node) : 0);
 }
 
+// Products of one sum that follow each other become one step (plan_delay_products).
+static bool joins_step(const program_builder *builder, const program_step *step,
+                       const plan_call *before, const plan_call *call)
+{
+    const graph_plan *plan = &builder->plan;
+    return before && before->stage == call->stage && plan_is_delayed(plan, before) &&
+           plan_is_delayed(plan, call) &&
+           plan->value[before->result].home == plan->value[call->result].home &&
+           step->node->in[0]->shape.size[0] ==
+               plan->value[call->result].node->in[0]->shape.size[0] &&
+           step->parts < plan_delayed_parts(step->node);
+}
+
+// Adds the inputs of one more product to the step.
+static void add_part(program_builder *builder, program_step *step, const plan_call *call)
+{
+    const graph_plan *plan = &builder->plan;
+    const graph_node *node = plan->value[call->result].node;
+    for (int k = 0; k < 2; k++)
+        add_operand(builder, plan_find_storage(plan, plan_value_index(plan, node->in[k]), false));
+    step->ins += 2;
+    step->parts++;
+    builder->program->flops += op_info(OP_MATMUL)->flops(node);
+    require_scratch(builder->program, op_fast_matmul_sum_scratch(node, step->parts));
+}
+
 static plumb_status make_steps(program_builder *builder)
 {
     graph_program *program = builder->program;
@@ -190,11 +217,17 @@ static plumb_status make_steps(program_builder *builder)
     program->operand = ARENA_ALLOC(&program->memory, program_location, max_operands);
     program->stage_end = ARENA_ALLOC(&program->memory, int, (program->stages + 1));
     if (!program->step || !program->operand || !program->stage_end) return PLUMB_EMEMORY;
+    const plan_call *before = NULL; // The call of the last step.
     for (int i = 0; i < plan->calls; i++) {
         const plan_call *call = &plan->call[plan->order[i]];
         if (call->kind == PLAN_CALL_NONE) continue;
+        if (joins_step(builder, &program->step[program->steps - (before != NULL)], before, call)) {
+            add_part(builder, &program->step[program->steps - 1], call);
+            continue;
+        }
         program_step *step = &program->step[program->steps++];
         step->kind = call->kind;
+        before = call;
         if (call->kind == PLAN_CALL_FUSED) {
             plumb_status st = make_fused_step(builder, step, call);
             if (st) return st;
@@ -206,35 +239,49 @@ static plumb_status make_steps(program_builder *builder)
 
 // ---- packed weights ----
 
-// One slot per leaf and pass; a new one is added at the end.
-static packed_weights *find_slot(graph_program *program, int leaf, conv_pass pass)
+// Whether two operations can use the same packed copy of a parameter. Both have it as their second
+// input.
+static bool share_packed(const graph_node *a, const graph_node *b)
+{
+    return a->op == b->op && a->attr.tb == b->attr.tb;
+}
+
+// The slot of this leaf for this operation; a new one is added at the end.
+static packed_weights *find_slot(graph_program *program, int leaf, const graph_node *node)
 {
     for (int i = 0; i < program->slots; i++)
-        if (program->slot[i].leaf == leaf && program->slot[i].pass == pass)
+        if (program->slot[i].leaf == leaf && share_packed(program->slot[i].node, node))
             return &program->slot[i];
-    program->slot[program->slots] = (packed_weights){.leaf = leaf, .pass = pass, .stage = -1};
+    program->slot[program->slots] = (packed_weights){.leaf = leaf, .node = node, .stage = -1};
     return &program->slot[program->slots++];
+}
+
+// Floats of the packed second input, or 0 if the kernel takes it as it is.
+static int64_t packed_weights_size(const graph_node *node)
+{
+    switch (node->op) {
+    case OP_CONV: return conv_packed_size(&node->attr.conv, CONV_PASS_FORWARD);
+    case OP_CONV_GRAD_INPUT: return conv_packed_size(&node->attr.conv, CONV_PASS_GRAD_INPUT);
+    case OP_MATMUL: return op_fast_matmul_packed_size(node);
+    default: return 0;
+    }
 }
 
 // Only parameters are packed ahead. Weights that the program computes differ in every run.
 static void assign_slot(graph_program *program, program_step *step, int stage)
 {
     step->slot = -1;
-    if (step->kind != PLAN_CALL_OP ||
-        (step->node->op != OP_CONV && step->node->op != OP_CONV_GRAD_INPUT))
-        return;
-    const conv_geometry *conv = &step->node->attr.conv;
-    const conv_pass pass = step->node->op == OP_CONV ? CONV_PASS_FORWARD : CONV_PASS_GRAD_INPUT;
+    if (step->kind != PLAN_CALL_OP || step->parts > 1) return;
+    const int64_t size = packed_weights_size(step->node);
+    if (!size) return;
     // Operands are result, input, weights.
     const int leaf = program->operand[step->operand + 2].leaf;
-    const int64_t size = leaf < 0 ? 0 : conv_packed_size(conv, pass);
-    if (!size) return;
-    packed_weights *slot = find_slot(program, leaf, pass);
+    if (leaf < 0) return;
+    packed_weights *slot = find_slot(program, leaf, step->node);
     step->slot = (int)(slot - program->slot);
     step->first_of_slot = slot->stage != stage;
     slot->shared |= !step->first_of_slot;
     slot->stage = stage;
-    slot->conv = conv;
     slot->size = size;
 }
 
@@ -312,6 +359,7 @@ static plumb_status build_program(program_builder *builder, graph_node *const *o
     if (!st) st = plan_collect_values(plan, output, outputs);
     if (!st) st = plan_calls(plan);
     if (!st) st = plan_order(plan);
+    if (!st) st = plan_delay(plan);
     if (!st) st = plan_memory(plan);
     if (!st) st = list_leaves(builder);
     if (!st) st = make_steps(builder);
@@ -378,10 +426,12 @@ void program_print(const graph_program *program,
                 used += snprintf(text + used, sizeof text - (size_t)used, " %s",
                                  op_info(step->fused.code[k].op)->name);
         } else {
-            bool has_bias = step->ins > step->node->inputs && step->kind == PLAN_CALL_OP;
+            bool has_bias = step->ins == step->node->inputs + 1 && step->kind == PLAN_CALL_OP;
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%s%s",
                              step->kind == PLAN_CALL_ADD ? "add" : op_info(step->node->op)->name,
                              has_bias ? " bias" : "", step->accumulate ? " into" : "");
+            if (step->parts > 1)
+                used += snprintf(text + used, sizeof text - (size_t)used, " %d parts", step->parts);
         }
         snprintf(text + used, sizeof text - (size_t)used, "  %s",
                  shape_format(size, &step->node->shape));

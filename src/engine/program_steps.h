@@ -20,19 +20,20 @@ typedef struct program_step {
     float slope;            // Leaky ReLU after a convolution; 1 for none.
     int operand;            // Index of its first location: outputs first, then inputs.
     int outs, ins;          // Numbers of outputs and inputs.
+    int parts;              // Products added to the output at once, two inputs each; mostly 1.
     fused_loop fused;       // PLAN_CALL_FUSED only.
     int slot;               // Index of its packed weights. -1: none.
     bool first_of_slot;     // The first step of its stage that uses the slot: packs the weights.
 } program_step;
 
-// A parameter packed as one pass of a convolution wants it (conv_pack_weights).
+// A parameter packed as one pass of a convolution (conv_pack_weights) or a product (gemm_pack)
+// wants it.
 typedef struct packed_weights {
     int leaf;
-    conv_pass pass;
-    const conv_geometry *conv;
-    int64_t size, offset; // In floats.
-    int stage;            // The last stage that uses it.
-    bool shared;          // Several steps of one stage use it, so packing it once saves time.
+    const graph_node *node; // The first operation that uses it.
+    int64_t size, offset;   // In floats.
+    int stage;              // The last stage that uses it.
+    bool shared;            // Several steps of one stage use it, so packing it once saves time.
 } packed_weights;
 
 struct graph_program {

@@ -179,3 +179,8 @@ uint32_t deflate_crc(uint32_t crc, const void *data, size_t bytes)
 {
     return (uint32_t)crc32_z(crc, data, bytes);
 }
+
+uint32_t deflate_adler(const void *data, size_t bytes)
+{
+    return (uint32_t)adler32_z(adler32(0, Z_NULL, 0), data, bytes);
+}

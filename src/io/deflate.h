@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Wrapper of zlib: reads gzip files, writes deflate and gzip streams, and computes the checksum of
-// zip.
+// Wrapper of zlib: reads gzip files, writes deflate and gzip streams, and computes the checksums
+// of zip and of zlib streams.
 #ifndef IO_DEFLATE_H
 #define IO_DEFLATE_H
 
@@ -44,5 +44,7 @@ void deflate_free(deflate_writer *writer);
 
 /// CRC-32 of zip and gzip, continued from `crc`; start with 0.
 uint32_t deflate_crc(uint32_t crc, const void *data, size_t bytes);
+/// Adler-32, the checksum at the end of a zlib stream.
+uint32_t deflate_adler(const void *data, size_t bytes);
 
 #endif

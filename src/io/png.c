@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads and writes PNG with libpng's standard interface. The simplified interface would change
 // pixels if a file has a gamma chunk. libpng reports errors by longjmp, so the functions below that
-// call it own no memory that a jump would leak.
+// call it own no memory that a jump would leak. Videos are written here, with deflate_strip().
 #include "io/png.h"
 
 #include <png.h>
@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "io/deflate.h"
+#include "io/deflate_strip.h"
 
 typedef struct png_context {
     jmp_buf on_error;
@@ -171,15 +174,15 @@ plumb_status png_find_shape(png_shape *out, const void *data, size_t size, const
 
 // Writes header and rows into the buffer.
 static plumb_status write_rows(png_context *context, png_structp png, png_infop info,
-                               const uint8_t *pixels, png_shape shape, png_use use)
+                               const uint8_t *pixels, png_shape shape)
 {
     if (setjmp(context->on_error))
         return fail(PLUMB_EMEMORY, "a PNG cannot be made: %s", context->message);
     png_set_write_fn(png, context, write_bytes, flush_nothing);
     png_set_user_limits(png, PNG_MAX_EDGE, PNG_MAX_EDGE);
-    png_set_compression_level(png, use == PNG_USE_DRAWING ? 9 : 6);
+    png_set_compression_level(png, 9);
     // The PNG filters help with shades, not with areas of one colour.
-    if (use == PNG_USE_DRAWING) png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
+    png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_IHDR(png, info, (png_uint_32)shape.width, (png_uint_32)shape.height, 8,
                  get_color_type(shape.channels), PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
@@ -190,17 +193,69 @@ static plumb_status write_rows(png_context *context, png_structp png, png_infop 
     return PLUMB_OK;
 }
 
+// ---- videos ----
+
+static void put_big_endian(unsigned char *to, uint32_t v)
+{
+    for (int i = 0; i < 4; i++) to[i] = (unsigned char)(v >> (24 - 8 * i));
+}
+
+// Length, name, data, checksum of name and data.
+static void put_chunk(buffer *out, const char *name, const void *data, size_t size)
+{
+    unsigned char number[4];
+    put_big_endian(number, (uint32_t)size);
+    buffer_put(out, number, 4);
+    buffer_put(out, name, 4);
+    buffer_put(out, data, size);
+    put_big_endian(number, deflate_crc(deflate_crc(0, name, 4), data, size));
+    buffer_put(out, number, 4);
+}
+
+// Rows without a filter: a row of a rendered frame is mostly equal to the row above or to that of
+// the frame before, and the encoder finds that.
+static plumb_status write_video(buffer *out, const uint8_t *pixels, png_shape shape)
+{
+    static const unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    enum { CHUNK = 1 << 30 };
+    const size_t row = (size_t)(shape.width * shape.channels), height = (size_t)shape.height;
+    unsigned char header[13] = {[8] = 8, (unsigned char)get_color_type(shape.channels)};
+    uint8_t *rows = malloc((row + 1) * height);
+    buffer stream = {0};
+    if (!rows) return fail(PLUMB_EMEMORY, "no memory to make a PNG");
+    for (size_t y = 0; y < height; y++) {
+        rows[y * (row + 1)] = PNG_FILTER_VALUE_NONE;
+        memcpy(rows + y * (row + 1) + 1, pixels + y * row, row);
+    }
+    const int64_t line = (int64_t)row + 1;
+    deflate_strip(&stream, rows, (row + 1) * height,
+                  (int64_t[]){shape.channels, line, line * shape.frame});
+    free(rows);
+    put_big_endian(header, (uint32_t)shape.width);
+    put_big_endian(header + 4, (uint32_t)shape.height);
+    buffer_put(out, signature, sizeof signature);
+    put_chunk(out, "IHDR", header, sizeof header);
+    for (size_t at = 0; at < stream.size; at += CHUNK)
+        put_chunk(out, "IDAT", stream.data + at,
+                  stream.size - at < CHUNK ? stream.size - at : CHUNK);
+    put_chunk(out, "IEND", "", 0);
+    const bool failed = stream.failed || out->failed;
+    buffer_clear(&stream);
+    return failed ? fail(PLUMB_EMEMORY, "no memory to make a PNG") : PLUMB_OK;
+}
+
 plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, png_use use)
 {
     if (shape.width < 1 || shape.height < 1 || shape.width > PNG_MAX_EDGE ||
         shape.height > PNG_MAX_EDGE)
         return fail(PLUMB_EVALUE, "a PNG of %lld x %lld: between 1 and %d each way fit",
                     (long long)shape.width, (long long)shape.height, PNG_MAX_EDGE);
+    if (use == PNG_USE_VIDEO) return write_video(out, pixels, shape);
     png_context context = {.out = out};
     png_structp png =
         png_create_write_struct(PNG_LIBPNG_VER_STRING, &context, handle_error, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    const plumb_status st = info ? write_rows(&context, png, info, pixels, shape, use)
+    const plumb_status st = info ? write_rows(&context, png, info, pixels, shape)
                                  : fail(PLUMB_EMEMORY, "no memory to make a PNG");
     png_destroy_write_struct(&png, &info);
     return st;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wrapper of libpng: 8-bit images in memory.
+// Wrapper of libpng: 8-bit images in memory. Videos are written without it, faster.
 #ifndef IO_PNG_H
 #define IO_PNG_H
 
@@ -15,6 +15,7 @@ enum { PNG_MAX_EDGE = 1000000 };
 typedef struct png_shape {
     int64_t width, height; ///< In pixels.
     int channels;          ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA.
+    int64_t frame;         ///< Writing a video: rows of each frame; 0 if unknown.
 } png_shape;
 
 /// Reads an image of exactly this shape into `out`, which has space for it. `what` names it in

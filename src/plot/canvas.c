@@ -231,7 +231,7 @@ static plumb_status finish_png(buffer *out, drawing *base)
     if (!bytes) return fail(PLUMB_EMEMORY, "no memory for a picture");
     for (int64_t i = 0; i < count; i++) bytes[i] = (uint8_t)lroundf(255.0f * canvas->rgb[i]);
     const plumb_status st =
-        png_write(out, bytes, (png_shape){canvas->width, canvas->height, 3}, PNG_USE_DRAWING);
+        png_write(out, bytes, (png_shape){canvas->width, canvas->height, 3, 0}, PNG_USE_DRAWING);
     free(bytes);
     return st;
 }

@@ -141,7 +141,7 @@ static void draw_image(drawing *base, double x, double y, int scale, const uint8
 {
     svg_drawing *svg = (svg_drawing *)base;
     buffer png = {0};
-    if (!svg->st) svg->st = png_write(&png, rgb, (png_shape){w, h, 3}, PNG_USE_DRAWING);
+    if (!svg->st) svg->st = png_write(&png, rgb, (png_shape){w, h, 3, 0}, PNG_USE_DRAWING);
     buffer_printf(&svg->text,
                   "<image x=\"%.6g\" y=\"%.6g\" width=\"%lld\" height=\"%lld\" "
                   "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",

@@ -302,7 +302,7 @@ static plumb_status print_sheet(buffer *html, const report_model *model, const r
     }
     if (!st)
         st = png_write(&png, sheet,
-                       (png_shape){SHEET_COLUMNS * video->width, rows * video->height, 3},
+                       (png_shape){SHEET_COLUMNS * video->width, rows * video->height, 3, 0},
                        PNG_USE_VIDEO);
     if (!st) {
         buffer_printf(html, "url(data:image/png;base64,");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The training loop. A step has three parallel regions. In the first each worker computes the
+// The training loop. A step has three parallel regions. In the first each share computes the
 // gradients of its replicas, each into a block of its own. In the second and third the parameters
-// are cut into chunks of fixed size, and each worker takes some of them: it sums the replicas'
+// are cut into chunks of fixed size, and each share has some of them: it sums the replicas'
 // blocks over a fixed tree and squares the sum; then, when the norm is known, it updates. A chunk
-// is computed the same way by any worker.
+// is computed the same way in any share.
 //
 // Under MPI each rank has some of the replicas, and in the second region some of the chunks
 // (all_reduce.h). All ranks get the same sum and do the same update; rank 0 writes the run.
@@ -52,18 +52,24 @@ typedef struct training_loop {
 
 // ---- parallel regions ----
 
-// First replica of a worker of this rank, and how many it has.
-static int64_t first_replica(int64_t *size, const training_loop *loop, int worker, int workers)
+// First replica of a share of this rank, and how many it has.
+static int64_t first_replica(int64_t *size, const training_loop *loop, int share, int shares)
 {
-    return loop->reduce.first + thread_team_split(size, loop->reduce.count, worker, workers);
+    return loop->reduce.first + thread_team_split(size, loop->reduce.count, share, shares);
 }
 
-// A replica is set up by the thread that will compute it: its memory is near that core.
-static plumb_status init_replicas(void *context, int worker, int workers)
+// One share per replica, so that a thread which is slower than the others takes fewer.
+static int replica_shares(const training_loop *loop)
+{
+    return loop->reduce.count < PARALLEL_MAX_THREADS ? (int)loop->reduce.count
+                                                     : PARALLEL_MAX_THREADS;
+}
+
+static plumb_status init_replicas(void *context, int share, int shares)
 {
     training_loop *loop = context;
     int64_t size;
-    const int64_t first = first_replica(&size, loop, worker, workers);
+    const int64_t first = first_replica(&size, loop, share, shares);
     plumb_status st = PLUMB_OK;
     for (int64_t r = first; r < first + size && !st; r++)
         st = loop->model->init_replica(loop->model->context, r);
@@ -71,11 +77,11 @@ static plumb_status init_replicas(void *context, int worker, int workers)
 }
 
 // First region: each replica writes its own block and its own terms.
-static plumb_status compute_gradients(void *context, int worker, int workers)
+static plumb_status compute_gradients(void *context, int share, int shares)
 {
     training_loop *loop = context;
     int64_t size;
-    const int64_t first = first_replica(&size, loop, worker, workers);
+    const int64_t first = first_replica(&size, loop, share, shares);
     plumb_status st = PLUMB_OK;
     for (int64_t r = first; r < first + size && !st; r++)
         st = loop->model->gradient(loop->model->context, r, loop->checkpoint.step,
@@ -92,11 +98,11 @@ static int64_t chunk_size(const training_loop *loop, int64_t chunk)
 }
 
 // Sums within this rank; with one rank that is the whole sum.
-static plumb_status sum_local(void *context, int worker, int workers)
+static plumb_status sum_local(void *context, int share, int shares)
 {
     training_loop *loop = context;
     int64_t size;
-    const int64_t first = thread_team_split(&size, loop->chunks, worker, workers);
+    const int64_t first = thread_team_split(&size, loop->chunks, share, shares);
     for (int64_t p = first; p < first + size; p++) {
         all_reduce_local(&loop->reduce, loop->gradient, p);
         if (loop->reduce.ranks == 1)
@@ -107,13 +113,13 @@ static plumb_status sum_local(void *context, int worker, int workers)
 }
 
 // The sum over ranks, for this rank's slice.
-static plumb_status sum_remote(void *context, int worker, int workers)
+static plumb_status sum_remote(void *context, int share, int shares)
 {
     training_loop *loop = context;
     int64_t size;
     const all_reduce *s = &loop->reduce;
     const int64_t first =
-        s->part_first[s->rank] + thread_team_split(&size, s->part_count[s->rank], worker, workers);
+        s->part_first[s->rank] + thread_team_split(&size, s->part_count[s->rank], share, shares);
     for (int64_t p = first; p < first + size; p++) {
         float *sum = loop->gradient + p * GRADIENT_CHUNK;
         const int64_t count = chunk_size(loop, p);
@@ -124,11 +130,11 @@ static plumb_status sum_remote(void *context, int worker, int workers)
 }
 
 // Third region: Adam on the chunks of this worker, which are neighbours.
-static plumb_status update_parameters(void *context, int worker, int workers)
+static plumb_status update_parameters(void *context, int share, int shares)
 {
     training_loop *loop = context;
     int64_t size;
-    const int64_t first = thread_team_split(&size, loop->chunks, worker, workers);
+    const int64_t first = thread_team_split(&size, loop->chunks, share, shares);
     if (!size) return PLUMB_OK;
     const int64_t at = first * GRADIENT_CHUNK;
     const int64_t count = (size - 1) * GRADIENT_CHUNK + chunk_size(loop, first + size - 1);
@@ -174,10 +180,10 @@ static plumb_status share_terms(training_loop *loop, plumb_status st)
 // Second region: sums within the rank, then across ranks, then all ranks get the whole.
 static plumb_status sum_gradients(training_loop *loop)
 {
-    plumb_status st = thread_team_run(loop->team, sum_local, loop);
+    plumb_status st = thread_team_run(loop->team, sum_local, loop, thread_team_size(loop->team));
     if (st || loop->reduce.ranks == 1) return st;
     st = all_reduce_exchange(&loop->reduce, loop->gradient);
-    if (!st) st = thread_team_run(loop->team, sum_remote, loop);
+    if (!st) st = thread_team_run(loop->team, sum_remote, loop, thread_team_size(loop->team));
     if (st) return st;
     return all_reduce_collect(&loop->reduce, loop->gradient, loop->squares);
 }
@@ -235,7 +241,8 @@ static double choose_rate(const training_loop *loop, int64_t step)
 
 static plumb_status run_step(training_loop *loop)
 {
-    plumb_status st = share_terms(loop, thread_team_run(loop->team, compute_gradients, loop));
+    plumb_status st = share_terms(
+        loop, thread_team_run(loop->team, compute_gradients, loop, replica_shares(loop)));
     if (st) return st;
     add_terms(loop);
     st = sum_gradients(loop);
@@ -250,7 +257,7 @@ static plumb_status run_step(training_loop *loop)
     // Learning rate of this step; the gradient is scaled down to the largest norm.
     loop->rate = choose_rate(loop, loop->checkpoint.step);
     loop->scale = adam_clip_factor(sqrt(square), loop->opt->clip_norm);
-    st = thread_team_run(loop->team, update_parameters, loop);
+    st = thread_team_run(loop->team, update_parameters, loop, thread_team_size(loop->team));
     if (!st && loop->model->after_step)
         st = loop->model->after_step(loop->model->context, loop->checkpoint.step, loop->terms);
     if (st) return st;
@@ -492,7 +499,8 @@ static plumb_status start_workers(training_loop *loop)
     st = comm_all_ok(st);
     if (!st) st = broadcast_state(loop);
     if (!st) st = thread_team_create(&loop->team, thread_count(loop));
-    if (!st && model->init_replica) st = thread_team_run(loop->team, init_replicas, loop);
+    if (!st && model->init_replica)
+        st = thread_team_run(loop->team, init_replicas, loop, replica_shares(loop));
     return comm_all_ok(st);
 }
 

@@ -358,7 +358,7 @@ TEST(a_record_that_is_not_what_the_list_says_is_refused_in_one_line)
     tf_example_put_bytes(&r, "image", "png?", 4);
     refused("image, (100000, 1000, 900, 3), uint8\n", &r, "frames", "so many rows");
     const uint8_t pixels[24] = {0};
-    CHECK_OK(png_write(&png, pixels, (png_shape){2, 4, 3}, PNG_USE_VIDEO));
+    CHECK_OK(png_write(&png, pixels, (png_shape){2, 4, 3, 0}, PNG_USE_VIDEO));
     tf_example_put_bytes(&r, "image", png.data, png.size);
     refused("image, (3, 2, 2, 3), uint8\n", &r, "frames", "the PNG is 2 x 4, wanted 2 x 6");
     tf_example_put_integers(&r, "x", values, 3);

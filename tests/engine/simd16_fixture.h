@@ -38,6 +38,7 @@ extern const kernel_set kernel_set_wide;
 #define LANES 16
 #define ROWS 8
 #define ROWS1 8
+#define PANEL_ROWS 16
 #define FMA(a, b, c) ((a) * (b) + (c))
 #define PART_LOAD(p, count) ((VEC)wide_load(p, count))
 #define PART_STORE(p, v, count) wide_store(p, (wide_sixteen)(v), count)

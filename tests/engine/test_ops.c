@@ -128,7 +128,6 @@ static graph_node *make_example(example *e, int op, int k)
     case OP_BATCH_SOLVE: return make_equations(e, n % 40, k & 1);
     case OP_FILL_UPPER: return op_fill_upper(g, LEAF(n, 10), 4);
     case OP_TAKE_UPPER: return op_take_upper(g, LEAF(n, 4, 4));
-    case OP_TRANSPOSE: return op_transpose(g, LEAF(n, m % 40));
     case OP_UPSAMPLE: return op_upsample(g, LEAF(2, 3, 2, n % 40));
     case OP_SUM_POOL2: return op_sum_pool2(g, LEAF(2, 4, 6, n % 40));
     case OP_RESHAPE: return op_reshape(g, op_scale(g, LEAF(n, 6), 2.0), 3, (int64_t[]){2, 3, n});

@@ -37,17 +37,27 @@ static void mechanics_stop(mechanics *m)
     params_clear(&m->params);
 }
 
+// Several products of one sum may be one step: "matmul 2 parts".
+static void count_parts(void *count, const char *text)
+{
+    const char *at = strstr(text, "matmul"), *parts = strstr(text, " parts");
+    if (!at) return;
+    while (parts && parts > at && parts[-1] != ' ') parts--;
+    *(int *)count += parts ? atoi(parts) : 1;
+}
+
 static int count_products(graph *g, graph_node *const *output, int outputs)
 {
     graph_runner m = runner_start(g, output, outputs, PROGRAM_FAST);
-    int count = steps_of(m.p, "matmul");
+    int count = 0;
+    program_print(m.p, count_parts, &count);
     runner_stop(m);
     return count;
 }
 
 TEST(a_force_and_its_reverse_pass_take_six_products_a_hidden_layer)
 {
-    // Besides them: the last weights times ones, which start the force, and its transpose.
+    // Besides them: the last weights times ones, which start the force, and its gradient.
     mechanics m;
     mechanics_start(&m);
     graph *g = m.net.g;
@@ -86,6 +96,78 @@ TEST(backward_steps_share_the_force_at_the_start)
     CHECK_EQUAL(count_products(m.net.g, (graph_node *[]){ahead.q, ahead.p, back.q, back.p}, 4),
                 5 * 2 * HIDDEN + 2);
     mechanics_stop(&m);
+}
+
+// x <- swish(x W) W^T over many steps, with parameters in the caller's memory, as in a model.
+typedef struct long_chain {
+    params params;
+    network_builder net;
+    graph_node *x, *output[4];
+    int outputs;
+} long_chain;
+
+static void chain_start(long_chain *c, int64_t rows, int64_t width, int steps)
+{
+    *c = (long_chain){.net = {.params = &c->params}};
+    CHECK_OK(graph_create(&c->net.g));
+    graph *g = c->net.g;
+    graph_node *w =
+        network_param(&c->net, "w", 2, (int64_t[]){width, 2 * width}, PARAM_INIT_VALUE, 0.0);
+    graph_node *at = c->x = op_input(g, "x", 0, 2, (int64_t[]){rows, width});
+    for (int t = 0; t < steps; t++)
+        at = op_add(g, at,
+                    op_matmul(g, op_swish(g, op_matmul(g, at, w, false, false)), w, false, true));
+    graph_node *total = op_sum(g, op_square(g, at), 0, 2);
+    c->output[c->outputs++] = total;
+    graph_gradient(g, &c->output[c->outputs++], (graph_node *[]){w}, 1, &total, NULL, 1);
+    graph_gradient(g, &c->output[c->outputs++], &c->x, 1, &total, NULL, 1);
+    CHECK_OK(graph_status(g));
+}
+
+static void chain_check(int64_t rows, int64_t width, int steps)
+{
+    long_chain c;
+    chain_start(&c, rows, width, steps);
+    float *w = calloc((size_t)c.params.size, sizeof *w);
+    double *x = calloc((size_t)(rows * width), sizeof *x), *w8 = calloc((size_t)c.params.size, 8);
+    CHECK(w && x && w8);
+    rng r = rng_at(3, (uint64_t)rows);
+    for (int64_t i = 0; i < c.params.size; i++) w8[i] = w[i] = (float)(0.1 * rng_normal(&r));
+    for (int64_t i = 0; i < rows * width; i++) x[i] = (double)(float)rng_normal(&r);
+    graph_node *leaf = c.net.leaves[0].node;
+    graph_runner fast = runner_start(c.net.g, c.output, c.outputs, PROGRAM_FAST),
+                 frozen = runner_start(c.net.g, c.output, c.outputs, PROGRAM_FAST),
+                 want = runner_start(c.net.g, c.output, c.outputs, PROGRAM_REFERENCE);
+    CHECK(steps_of(fast.p, " parts") > 0);
+    instance_bind(fast.i, leaf, w), instance_bind(frozen.i, leaf, w),
+        instance_set(want.i, leaf, w8);
+    CHECK_OK(instance_freeze_parameters(frozen.i, NULL));
+    graph_runner all[] = {fast, frozen, want};
+    for (int k = 0; k < 3; k++) instance_set(all[k].i, c.x, x), instance_run(all[k].i, 0);
+    for (int o = 0; o < c.outputs; o++) {
+        const int64_t n = shape_count(&c.output[o]->shape);
+        double *got[3], most = 0.0;
+        for (int k = 0; k < 3; k++) {
+            CHECK((got[k] = calloc((size_t)n, sizeof *x)) != NULL);
+            instance_get(all[k].i, o, got[k]);
+        }
+        CHECK(!memcmp(got[0], got[1], (size_t)n * sizeof *x));
+        for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(got[2][i]));
+        for (int64_t i = 0; i < n; i++) CHECK(fabs(got[0][i] - got[2][i]) <= 3e-6 * most);
+        for (int k = 0; k < 3; k++) free(got[k]);
+    }
+    for (int k = 0; k < 3; k++) runner_stop(all[k]);
+    graph_free(c.net.g);
+    params_clear(&c.params);
+    free(w), free(x), free(w8);
+}
+
+TEST(many_products_of_one_parameter_give_what_the_reference_gives)
+{
+    chain_check(3, 20, 30); // groups of 21 products, and a rest
+    chain_check(16, 24, 9); // groups of 4
+    chain_check(1, 16, 40); // one row
+    chain_check(32, 33, 2); // pairs
 }
 
 static hgn_config make_tiny_model(void)

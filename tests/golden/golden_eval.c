@@ -72,6 +72,7 @@ static bool roll_all(double *q, evaluation *e, int64_t start, int64_t back)
                                                        .backward = back,
                                                        .forward = e->frames - back - 1,
                                                        .decode_start = true,
+                                                       .energies = true,
                                                        .masked = false,
                                                        .train = false}) &&
                 golden_start(&machine, r.net.g, r.outputs, r.output_count, e->r->form);

@@ -127,6 +127,7 @@ bool golden_rig_create(golden_rig *r, const golden_model *m, program_form form)
                                               .backward = t->backward,
                                               .forward = t->forward,
                                               .decode_start = t->decode_start,
+                                              .energies = true,
                                               .masked = false,
                                               .train = true}) ||
         hgn_decoder_build(&r->decode, &r->params, &m->c, r->group, true)) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Tiles of a matrix product for one instruction set. Included once per set, with SET (its name),
 // TARGET (the compiler's attribute), LANES (floats per register), FMA, PART_LOAD, PART_STORE, SUMS,
-// ROWS (of a tile of two registers) and ROWS1 (of one) defined. Not a header to include elsewhere.
+// ROWS (of a tile of two registers), ROWS1 (of one) and PANEL_ROWS (of one panel) defined. Not a
+// header to include elsewhere.
 //
 // A tile of R rows and V registers holds R V sums in registers while it walks along the sum: each
 // step loads V registers of B, and for each row one element of A that is multiplied with all of
@@ -77,6 +78,14 @@ TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int 
         UNROLL for (int v = 0; v < V; v++) sum[r][v] = (VEC){0};
     }
     NAME(find_rows, SET)(adjacent ? 1 : R, at, a, i, j, job);
+    if (job->accumulate) {
+        // C is needed at the end; it comes from a far cache meanwhile.
+        const float *to = c + i * job->c_line + j * job->c_row;
+        UNROLL for (int r = 0; r < R; r++, to += job->c_row)
+        {
+            UNROLL for (int v = 0; v < V * LANES; v += 16) __builtin_prefetch(to + v);
+        }
+    }
     // The sum: for each term, V registers of B times one element of each row of A.
     for (int64_t run = 0; run < job->runs; run++) {
         const float *row = b + run * job->b_run;
@@ -96,8 +105,8 @@ TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int 
             UNROLL for (int r = 0; r < R; r++) at[r] += job->a_run;
         }
     }
-    // Store, add, or hand over to the general end.
-    if (part || job->bias || job->slope != 1.0f || j + R > job->line) {
+    // Store, or hand over to the general end.
+    if (part || j + R > job->line) {
         float sums[ROWS1 * 4 * LANES];
         UNROLL for (int r = 0; r < R; r++)
         {
@@ -107,17 +116,19 @@ TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int 
         return;
     }
     float *to = c + i * job->c_line + j * job->c_row;
-    if (job->accumulate) {
-        UNROLL for (int r = 0; r < R; r++, to += job->c_row)
-        {
-            UNROLL for (int v = 0; v < V; v++)
-                STORE(to + v * LANES, LOAD(to + v * LANES) + sum[r][v]);
-        }
-        return;
-    }
+    const bool plain = !job->accumulate && !job->bias && job->slope == 1.0f;
     UNROLL for (int r = 0; r < R; r++, to += job->c_row)
     {
-        UNROLL for (int v = 0; v < V; v++) STORE(to + v * LANES, sum[r][v]);
+        UNROLL for (int v = 0; v < V; v++)
+        {
+            VEC s = sum[r][v];
+            if (!plain) {
+                if (job->accumulate) s += LOAD(to + v * LANES);
+                if (job->bias) s += LOAD(job->bias + v * LANES);
+                if (job->slope != 1.0f) s = NAME(leaky_relu, SET)(s, job->slope);
+            }
+            STORE(to + v * LANES, s);
+        }
     }
 }
 
@@ -254,6 +265,115 @@ TARGET static inline ALWAYS void NAME(compute_dot_tile, SET)(const int R, const 
         if (job->slope != 1.0f) total = four_leaky_relu(total, job->slope);
         four_store(to, total, C);
         if (++j == job->line) j = 0, i++;
+    }
+}
+
+// ---- products with panels of one register ----
+
+// R rows of V panels; the last one has `left` columns. Each panel comes from a far cache once, as a
+// stream, so a few of its lines are asked for ahead.
+TARGET static inline ALWAYS void NAME(compute_panel_tile, SET)(const int R, const int V, float *c,
+                                                               const float *a, const float *b,
+                                                               int left, const gemm_tile *job)
+{
+    enum { AHEAD = 16, MOST = 16 };
+    VEC sum[MOST][4];
+    // A pointer to every fourth row, and the distances of the three after it: a pointer to each of
+    // 16 rows would not fit into the registers.
+    const char *at[MOST / 4];
+    int64_t one = job->a_row * 4, three = 3 * one;
+    UNROLL for (int r = 0; r < R; r += 4) at[r / 4] = (const char *)(a + r * job->a_row);
+    UNROLL for (int r = 0; r < R; r++)
+    {
+        UNROLL for (int v = 0; v < V; v++) sum[r][v] = (VEC){0};
+    }
+    for (int64_t k = 0; k < job->length; k++) {
+        VEC factor[4];
+        KEEP_IN_REGISTERS(one, three);
+        UNROLL for (int v = 0; v < V; v++)
+        {
+            const float *row = b + v * job->b_run + k * LANES;
+            __builtin_prefetch(row + AHEAD * LANES);
+            factor[v] = LOAD(row);
+        }
+        UNROLL for (int r = 0; r < R; r++)
+        {
+            const int64_t away = r % 4 == 0 ? 0 : r % 4 == 1 ? one : r % 4 == 2 ? 2 * one : three;
+            const VEC element = *(const float *)(at[r / 4] + away) - (VEC){0};
+            UNROLL for (int v = 0; v < V; v++) sum[r][v] = FMA(element, factor[v], sum[r][v]);
+        }
+        UNROLL for (int r = 0; r < R; r += 4) at[r / 4] += sizeof *a;
+    }
+    UNROLL for (int r = 0; r < R; r++, c += job->c_row)
+    {
+        UNROLL for (int v = 0; v < V; v++)
+        {
+            float *to = c + v * LANES;
+            if (v == V - 1 && left < LANES) {
+                if (job->accumulate) sum[r][v] += PART_LOAD(to, left);
+                PART_STORE(to, sum[r][v], left);
+            } else {
+                if (job->accumulate) sum[r][v] += LOAD(to);
+                STORE(to, sum[r][v]);
+            }
+        }
+    }
+}
+
+#define PANEL_CASE(r)                                                                     \
+    case r:                                                                               \
+        if (r <= max_rows) NAME(compute_panel_tile, SET)                                  \
+        (r <= max_rows ? r : 1, V, c + i * job->c_row, a + i * job->a_row, b, left, job); \
+        break;
+
+// All rows of V panels, in tiles of nearly the same size.
+TARGET static inline ALWAYS void NAME(compute_panels, SET)(const int V, float *c, const float *a,
+                                                           const float *b, int left,
+                                                           const gemm_tile *job)
+{
+    const int max_rows = PANEL_ROWS / V;
+    const int64_t tiles = (job->rows + max_rows - 1) / max_rows;
+    const int64_t each = tiles ? job->rows / tiles : 0, more = job->rows - each * tiles;
+    int64_t i = 0;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t count = each + (t < more);
+        switch (count) {
+            PANEL_CASE(1)
+            PANEL_CASE(2)
+            PANEL_CASE(3)
+            PANEL_CASE(4)
+            PANEL_CASE(5)
+            PANEL_CASE(6)
+            PANEL_CASE(7)
+            PANEL_CASE(8)
+            PANEL_CASE(9)
+            PANEL_CASE(10)
+            PANEL_CASE(11)
+            PANEL_CASE(12)
+            PANEL_CASE(13)
+            PANEL_CASE(14)
+            PANEL_CASE(15)
+            PANEL_CASE(16)
+        }
+        i += count;
+    }
+}
+
+// Few rows take several panels at once, so that enough sums run side by side.
+TARGET static void NAME(gemm_panels, SET)(float *restrict c, const float *restrict a,
+                                          const float *restrict b, const gemm_tile *job)
+{
+    const int64_t panels = (job->columns + LANES - 1) / LANES;
+    const int64_t most = job->rows <= PANEL_ROWS / 4 ? 4 : job->rows <= PANEL_ROWS / 2 ? 2 : 1;
+    for (int64_t at = 0, count; at < panels; at += count) {
+        count = panels - at >= most ? most : panels - at >= 2 && most >= 2 ? 2 : 1;
+        const int64_t end = job->columns - (at + count - 1) * LANES;
+        const int left = end < LANES ? (int)end : LANES;
+        float *to = c + at * LANES;
+        const float *from = b + at * job->b_run;
+        if (count == 4) NAME(compute_panels, SET)(4, to, a, from, left, job);
+        else if (count == 2) NAME(compute_panels, SET)(2, to, a, from, left, job);
+        else NAME(compute_panels, SET)(1, to, a, from, left, job);
     }
 }
 

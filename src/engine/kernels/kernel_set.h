@@ -69,6 +69,10 @@ typedef struct kernel_set {
     /// C = A B^T by dot products: rows of A and of B are both contiguous along the sum.
     void (*gemm_dot)(float *restrict c, const float *restrict a, const float *restrict b,
                      const gemm_tile *job);
+    /// C = A B with B in panels of one register: b_run floats from panel to panel, of which
+    /// `length` rows are used. Any number of rows and columns; no runs, lines, bias or slope.
+    void (*gemm_panels)(float *restrict c, const float *restrict a, const float *restrict b,
+                        const gemm_tile *job);
     winograd_kernels winograd3, winograd2; ///< For 3x3 and for 2x2 weights.
 } kernel_set;
 

@@ -14,6 +14,7 @@
 // registers.
 #define ROWS 6
 #define ROWS1 8
+#define PANEL_ROWS 12
 #define FMA(a, b, c) ((VEC)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define MASK(count) _mm256_loadu_si256((const __m256i *)(mask + 8 - (count)))
 #define PART_LOAD(p, count) ((VEC)_mm256_maskload_ps(p, MASK(count)))

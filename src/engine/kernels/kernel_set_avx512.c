@@ -13,6 +13,7 @@
 // Rows of a register tile with two and with one register of columns: 32 registers.
 #define ROWS 8
 #define ROWS1 8
+#define PANEL_ROWS 16
 #define FMA(a, b, c) ((VEC)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define MASK(count) ((__mmask16)((1u << (count)) - 1u))
 #define PART_LOAD(p, count) ((VEC)_mm512_maskz_loadu_ps(MASK(count), p))

@@ -7,6 +7,7 @@
 #define LANES 4
 #define ROWS 6
 #define ROWS1 8
+#define PANEL_ROWS 12
 #define FMA(a, b, c) ((a) * (b) + (c))
 #define PART_LOAD(p, count) ((VEC)four_load(p, count))
 #define PART_STORE(p, v, count) four_store(p, (four)(v), count)

@@ -26,6 +26,7 @@ const kernel_set NAME(kernel_set, SET) = {
     .gemm = NAME(gemm, SET),
     .gemm_at = NAME(gemm_at, SET),
     .gemm_dot = NAME(gemm_dot, SET),
+    .gemm_panels = NAME(gemm_panels, SET),
     .winograd3 = WINOGRAD_KERNELS(3),
     .winograd2 = WINOGRAD_KERNELS(2),
 };
@@ -38,12 +39,14 @@ const kernel_set NAME(kernel_set, SET) = {
 #undef STORE
 #undef ROW_CASE
 #undef DOT_CASE
+#undef PANEL_CASE
 #undef WINOGRAD_KERNELS
 #undef SET
 #undef TARGET
 #undef LANES
 #undef ROWS
 #undef ROWS1
+#undef PANEL_ROWS
 #undef FMA
 #undef MASK
 #undef PART_LOAD

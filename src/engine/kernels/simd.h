@@ -24,6 +24,10 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
+// The compiler must compute with these variables as they are, and not replace sums of them by more
+// variables.
+#define KEEP_IN_REGISTERS(a, b) __asm__("" : "+r"(a), "+r"(b))
+
 #define NAME_(kernel, set) kernel##_##set
 #define NAME(kernel, set) NAME_(kernel, set)
 

@@ -277,14 +277,16 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
     const int64_t end = hgn_frame_plan_end(config);
     if (r->far_frames)
         error = state_error(r, config, (phase_state){path.q[end], path.p[end]}, &half, mask);
+    // Made in any case, so that the parameters are the same; computed only if it is an output.
+    graph_node *energies = state_energies(config, net, q, p, radius);
+    if (!spec->energies) energies = op_zeros_like(g, energies);
     graph_node *outputs[HGN_ROLLOUT_OUTPUTS] = {[HGN_Q] = q,
                                                 [HGN_P] = p,
                                                 [HGN_KL] = kl,
                                                 [HGN_LOC] = post.loc,
                                                 [HGN_Z0] = z0,
                                                 [HGN_LOG_SCALE] = post.log_scale,
-                                                [HGN_ENERGY] =
-                                                    state_energies(config, net, q, p, radius),
+                                                [HGN_ENERGY] = energies,
                                                 [HGN_DECODER_INPUT] = decoded,
                                                 [HGN_STATE_ERROR] = error};
     r->outputs =

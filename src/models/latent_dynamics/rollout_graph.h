@@ -19,7 +19,7 @@ enum {
     HGN_LOC,           ///< mean of the posterior
     HGN_LOG_SCALE,     ///< log of its standard deviation
     HGN_Z0,            ///< the state that is rolled out
-    HGN_ENERGY,        ///< (times * batch), for checks
+    HGN_ENERGY,        ///< (times * batch), for checks; zeros without hgn_rollout_spec.energies
     HGN_DECODER_INPUT, ///< (times, batch, ..)
     HGN_STATE_ERROR,   ///< (batch), see hgn_config.state_weight; zeros without it
     HGN_ROLLOUT_OUTPUTS
@@ -45,6 +45,7 @@ typedef struct hgn_rollout_spec {
     bool decode_start;         ///< the inferred state is one of the outputs
     bool masked;               ///< items have a pair mask
     bool train;                ///< adds stage 1 with the gradients
+    bool energies;             ///< computes HGN_ENERGY
 } hgn_rollout_spec;
 plumb_status hgn_rollout_build(hgn_rollout_graph *out, params *layout, const hgn_config *config,
                                const hgn_rollout_spec *spec);
