@@ -204,6 +204,9 @@ void kappa_find_neighbours(int64_t *neighbour, int64_t count, const map_inputs *
 /// Pulls the form back along the fit of G: work->form.
 plumb_status kappa_pullback(kappa_work *work);
 
+/// All stages up to the form of the map from `from` to `to`, for a measure without a verdict.
+plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const plumb_array *to);
+
 /// J (2m, form_dims) at one row: slopes of all latents by the true coordinates that carry the form,
 /// in units of the largest deviation, within work->surface. jacobian (outputs, inputs) is that of a
 /// fit of work->map.
