@@ -127,7 +127,9 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         {"truth",
          plumb_array_view(test->state, PLUMB_FLOAT64, 3, (int64_t[]){n, steps, test->state_dims})},
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
-        // Places for nine others.
+        // Places for eleven others.
+        {0},
+        {0},
         {0},
         {0},
         {0},
@@ -166,6 +168,13 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         arrays[count++] = (plumb_named_array){
             "parameters", plumb_array_view(test->parameters, PLUMB_FLOAT64, 2,
                                            (int64_t[]){n, test->parameter_total})};
+    if (test->constants)
+        arrays[count++] = (plumb_named_array){
+            "constants", plumb_array_view(test->constants, PLUMB_FLOAT64, 2,
+                                          (int64_t[]){n, test->constant_total})};
+    if (test->energy)
+        arrays[count++] = (plumb_named_array){
+            "energy", plumb_array_view(test->energy, PLUMB_FLOAT64, 2, (int64_t[]){n, steps})};
     if (extras->moving.steps) {
         arrays[count++] = (plumb_named_array){
             "traversal_states", plumb_array_view(extras->moving.states, PLUMB_FLOAT32, 4,

@@ -181,6 +181,10 @@ static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
         out->kappa_constants = compute_kappa(
             add_trajectories(&work->form, NULL, by_constants, work->rows.trajectories));
         st = compute_interval(&out->kappa_constants_ci, work, by_constants);
+    } else if (!st && work->form.has_constants) {
+        // One c does as well.
+        out->kappa_constants = out->kappa;
+        out->kappa_constants_ci = out->kappa_ci;
     }
     if (!st) st = measure_singular_values(out, work, c);
     if (!st) st = list_items(out, work, c, scale * scale);

@@ -120,6 +120,7 @@ typedef struct kappa_pullback_form {
     double *halves_diff2; // (trajectories) |O1 - O2|^2 of the fits to the two halves
     double half_c[2];     // c of the fits to the two halves
     double *mean;         // (form_dims, form_dims) mean of O
+    bool has_constants;     // some differ between trajectories
     double *c_by_constants; // (trajectories) c as a function of the constants; NULL: one c
     double *pairs;          // (form_dims / 2, m) share of each latent pair, or NULL
 } kappa_pullback_form;
@@ -139,6 +140,7 @@ typedef struct kappa_work {
     arena *mem;  // scratch for the whole call
     arena *keep; // memory of the result
     const plumb_kappa_options *opt;
+    bool no_constants; // those that the caller gave are no inputs of G
     bool is_area_only; // no verdict is wanted, so that what only its margin needs is left out
     kappa_rows rows;
     kappa_truth truth;

@@ -213,7 +213,7 @@ static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, const kappa
                                                double free_r2, verdict_reason reason)
 {
     const double unexplained = 1.0 - r->symplectic_r2, free_unexplained = 1.0 - free_r2;
-    bool constants = work->rows.constants > 0;
+    bool constants = work->rows.constants > 0 && !work->no_constants;
     for (int64_t i = 0; i < work->rows.latent_dims; i++)
         constants = constants || work->latent.constant[i];
     const double share = reason == REASON_FINE_WAVES ? far_better : better;
@@ -396,11 +396,17 @@ static plumb_status append_loss(char *text, size_t size, const plumb_kappa *r,
     return PLUMB_OK;
 }
 
+// Does c depend on the constants?
+static bool has_c_by_constants(const plumb_kappa *r)
+{
+    return !isnan(r->kappa_constants) && r->kappa_constants != r->kappa;
+}
+
 // What else the reader must know to trust the sentence.
 static void append_notes(char *text, size_t size, const plumb_kappa *r)
 {
     size_t used = strlen(text);
-    if (!isnan(r->kappa_constants)) {
+    if (has_c_by_constants(r)) {
         text_format(text + used, size - used, "; c is a function of the constants (one c: %.4f)",
                     r->kappa);
         used = strlen(text);
@@ -411,6 +417,13 @@ static void append_notes(char *text, size_t size, const plumb_kappa *r)
 }
 
 // ---- all of it ----
+
+// Sets the interval of kappa, and of kappa_constants where there is one.
+static void set_intervals(plumb_kappa *r, plumb_interval ci)
+{
+    r->kappa_ci = ci;
+    if (!isnan(r->kappa_constants)) r->kappa_constants_ci = ci;
+}
 
 plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
 {
@@ -452,12 +465,16 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
     append_notes(text, sizeof text, result);
     result->why = arena_strdup(work->keep, text);
     // Of a wave that is only just seen, the slopes may be of any size.
-    if (reason == REASON_FINE_WAVES) result->kappa_ci = (plumb_interval){0.0, 1.0};
+    if (reason == REASON_FINE_WAVES) set_intervals(result, (plumb_interval){0.0, 1.0});
     // The symplectic map is then the better estimate of the two, and its kappa is 1.
-    if (reason == REASON_SYMPLECTIC_FITS) result->kappa = result->kappa_ci.high = 1.0;
+    if (reason == REASON_SYMPLECTIC_FITS) {
+        result->kappa = result->kappa_ci.high = 1.0;
+        if (!isnan(result->kappa_constants))
+            result->kappa_constants = result->kappa_constants_ci.high = 1.0;
+    }
     if (reason == REASON_ONE_SURFACE) {
+        set_intervals(result, (plumb_interval){0.0, 1.0});
         result->kappa = result->kappa_constants = (double)NAN;
-        result->kappa_ci = (plumb_interval){0.0, 1.0};
     }
     result->score = state_held(result) > opt->r2_bar
                         ? deciding_kappa(result) * fmax(result->r2_latent, 0.0)
