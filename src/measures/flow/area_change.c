@@ -54,9 +54,8 @@ static plumb_status cut_windows(plumb_array *out, const flow_work *work, const p
     double *all = ARENA_ALLOC(work->mem, double, (count * WINDOWS * steps * dims));
     if (!all) return PLUMB_EMEMORY;
     for (int64_t w = 0; w < WINDOWS; w++) {
-        const flow_slice slice = {.first = w * (work->steps - width) / (WINDOWS - 1),
-                                  .stride = stride,
-                                  .count = steps};
+        const flow_slice slice = {
+            .first = w * (work->steps - width) / (WINDOWS - 1), .stride = stride, .count = steps};
         const double *values = flow_copy(work, from, &slice);
         if (!values) return PLUMB_EMEMORY;
         for (int64_t k = 0; k < count; k++)
@@ -106,8 +105,7 @@ plumb_status flow_measure_area_change(plumb_flow *out, const flow_work *work)
     if (st || !is_usable(&p.area)) return st;
     double change[KAPPA_WINDOWS_KINDS][FITS];
     for (int i = 0; i < KAPPA_WINDOWS_KINDS * FITS; i++) {
-        const double found =
-            compute_change_of(&p, (kappa_windows_kind)(i / FITS), i % FITS, NULL);
+        const double found = compute_change_of(&p, (kappa_windows_kind)(i / FITS), i % FITS, NULL);
         if (isnan(found)) return PLUMB_OK;
         change[i / FITS][i % FITS] = found;
     }

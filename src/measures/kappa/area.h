@@ -40,14 +40,14 @@ typedef struct kappa_windows {
     // (2 kinds, 3 fits, windows - 1, 2, trajectories) <O, A> of the states of windows w and w + 1,
     // at the time of w and at that of w + 1; the fits are KERNEL_FIT_ALL, _FIRST and _SECOND
     double *dot;
-    double least_kappa;  // of the windows
-    double form_error;   // share of |O|^2 that is error of the fit
-    double r2;           // of the map
-    bool is_determined;  // false: the states lie on a surface without area, or nothing moves
+    double least_kappa; // of the windows
+    double form_error;  // share of |O|^2 that is error of the fit
+    double r2;          // of the map
+    bool is_determined; // false: the states lie on a surface without area, or nothing moves
 } kappa_windows;
 
-/// Where window `window` of trajectory `trajectory` stands in the arrays of kappa_measure_windows(),
-/// so that the halves of the fit hold whole trajectories.
+/// Where window `window` of trajectory `trajectory` stands in the arrays of
+/// kappa_measure_windows(), so that the halves of the fit hold whole trajectories.
 static inline int64_t kappa_window_index(int64_t trajectory, int64_t window, int64_t windows)
 {
     return (trajectory / 2 * windows + window) * 2 + trajectory % 2;

@@ -191,6 +191,20 @@ static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
     return st ? st : list_pairs(out, work, c);
 }
 
+// After G has been fitted again: all that follows from it.
+static plumb_status measure_again(plumb_kappa *out, kappa_work *work)
+{
+    const double first = out->kappa;
+    plumb_status st = kappa_pullback(work);
+    // Of the simpler fits, the one that is farther off gives the margin.
+    const double found =
+        compute_kappa(add_trajectories(&work->form, NULL, NULL, work->rows.trajectories));
+    if (fabs(first - found) > fabs(work->form.coarse_kappa - found))
+        work->form.coarse_kappa = first;
+    if (!st) st = kappa_fit_constants(work);
+    return st ? st : fill_result(out, work);
+}
+
 static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plumb_array *latent,
                                   const plumb_array *momenta, const plumb_array *truth)
 {
@@ -204,6 +218,9 @@ static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plum
     if (!st) st = kappa_state_r2(out, work);
     if (!st) st = kappa_fit_constants(work);
     if (!st) st = fill_result(out, work);
+    bool enlarged = false;
+    if (!st && kappa_is_doubtful(out, work)) st = kappa_map_enlarge(&enlarged, work);
+    if (!st && enlarged) st = measure_again(out, work);
     out->diverged_count = work->rows.diverged_count;
     out->diverged = work->rows.diverged;
     out->n = work->rows.truth_dims / 2;

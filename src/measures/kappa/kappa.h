@@ -120,7 +120,7 @@ typedef struct kappa_pullback_form {
     double *halves_diff2; // (trajectories) |O1 - O2|^2 of the fits to the two halves
     double half_c[2];     // c of the fits to the two halves
     double *mean;         // (form_dims, form_dims) mean of O
-    bool has_constants;     // some differ between trajectories
+    bool has_constants;   // some differ between trajectories
     double *c_by_constants; // (trajectories) c as a function of the constants; NULL: one c
     double *pairs;          // (form_dims / 2, m) share of each latent pair, or NULL
 } kappa_pullback_form;
@@ -140,6 +140,7 @@ typedef struct kappa_work {
     arena *mem;  // scratch for the whole call
     arena *keep; // memory of the result
     const plumb_kappa_options *opt;
+    int64_t centres;   // of G; 0: as in `opt`
     bool no_constants; // those that the caller gave are no inputs of G
     bool is_area_only; // no verdict is wanted, so that what only its margin needs is left out
     kappa_rows rows;
@@ -237,6 +238,13 @@ plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work);
 /// why.
 plumb_status kappa_find_hint(plumb_kappa *result, kappa_work *work, const plumb_array *latent,
                              const plumb_array *truth);
+
+/// Do the numbers leave the verdict open for a reason that a finer fit may remove?
+bool kappa_is_doubtful(const plumb_kappa *result, const kappa_work *work);
+
+/// Chooses and solves G again with more kernel centres. `better` is set, and work->map changed, if
+/// it predicts held-out trajectories better.
+plumb_status kappa_map_enlarge(bool *better, kappa_work *work);
 
 /// The verdict on measured numbers: canonical, why and symplectic_r2 of `result`. Where the
 /// symplectic map is the better estimate, it also sets kappa to 1.

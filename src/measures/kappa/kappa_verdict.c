@@ -42,6 +42,9 @@ static const double min_form_share = 0.01;
 // The symplectic map is better if it leaves less than this share of what the free one leaves; where
 // waves may be hidden, far less.
 static const double better = 0.9, far_better = 0.5;
+// With less than the first share, and less than the second in all, it is so much better that what
+// the free map misses does not matter: few trajectories of a bent map.
+static const double clearly_better = 0.25, nearly_all = 0.01;
 // What the training of the symplectic map may leave unexplained.
 static const double training_error = 0.002;
 
@@ -216,6 +219,10 @@ static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, const kappa
     bool constants = work->rows.constants > 0 && !work->no_constants;
     for (int64_t i = 0; i < work->rows.latent_dims; i++)
         constants = constants || work->latent.constant[i];
+    if (unexplained <= clearly_better * free_unexplained && unexplained < nearly_all &&
+        !constants && (state_held(r) > work->opt->r2_bar || r->symplectic > work->opt->r2_bar))
+        return REASON_SYMPLECTIC_FITS;
+    if (reason == REASON_MAP_TOO_CURVED) return reason;
     const double share = reason == REASON_FINE_WAVES ? far_better : better;
     if (unexplained <= share * free_unexplained && !constants && work->form.missed <= max_missed &&
         unexplained < max_missed)
@@ -425,6 +432,17 @@ static void set_intervals(plumb_kappa *r, plumb_interval ci)
     if (!isnan(r->kappa_constants)) r->kappa_constants_ci = ci;
 }
 
+bool kappa_is_doubtful(const plumb_kappa *result, const kappa_work *work)
+{
+    switch (decide_by_kappa(result, work, false, false)) {
+    case REASON_HALVES_DIFFER:
+    case REASON_MAP_TOO_CURVED:
+    case REASON_FINE_WAVES:
+    case REASON_NEAR_BAR: return true;
+    default: return is_uncertain(result, work->opt);
+    }
+}
+
 plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
 {
     const plumb_kappa_options *opt = work->opt;
@@ -438,13 +456,17 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
     // The second opinion, where the fit is uncertain or the caller asks for it.
     double free_r2 = (double)NAN;
     const bool uncertain = !hidden && reason != REASON_ONE_SURFACE &&
-                           (is_uncertain(result, opt) || reason == REASON_FINE_WAVES);
+                           (is_uncertain(result, opt) || reason == REASON_FINE_WAVES ||
+                            reason == REASON_MAP_TOO_CURVED);
     if (uncertain) {
         const plumb_status st =
             kappa_symplectic_map(&result->symplectic_r2, &free_r2, work, result->c);
         if (st) return st;
     }
-    if (opt->symplectic) {
+    // Where no inverse was found, the map must be found backward too.
+    const bool backward = uncertain && !(state_held(result) > opt->r2_bar) &&
+                          1.0 - result->symplectic_r2 < nearly_all;
+    if (opt->symplectic || backward) {
         const plumb_status st = kappa_measure_symplectic(result, work);
         if (st) return st;
     }

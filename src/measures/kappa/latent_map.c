@@ -15,6 +15,8 @@ static const double exact_fit = 1e-4;
 static const double poor_fit = 0.05, clear_gain = 0.5;
 // With constants as inputs less than this share of what is unexplained without them must be left.
 static const double needed_gain = 0.9;
+// With more centres less than this share of what is unexplained must be left.
+static const double enlarged_gain = 0.95;
 // A latent that is constant along trajectories and less unexplained than this is conserved: a
 // function of the state. A mass can almost be read off the state, so the limit is low.
 static const double conserved = 0.01;
@@ -193,7 +195,7 @@ static plumb_status choose_map(latent_map *g, arena *mem, const kappa_work *work
                                     .unpenalised_dims = g->in.true_dims,
                                     .outputs = g->out.count,
                                     .search_stride = rows->search_stride,
-                                    .centres = work->opt->centres,
+                                    .centres = work->centres ? work->centres : work->opt->centres,
                                     .max_terms = 250,
                                     .max_order = 5,
                                     .kind = kind};
@@ -310,6 +312,22 @@ plumb_status kappa_map_fit(kappa_work *work)
     if (st || !g->out.count) return st; // nothing moves: the form is 0
     st = choose_with_constants(work);
     return st ? st : kernel_fit_solve(&g->fit, &work->map_memory, &g->request);
+}
+
+plumb_status kappa_map_enlarge(bool *better, kappa_work *work)
+{
+    enum { TIMES = 3, ROWS_PER_CENTRE = 3 };
+    latent_map *g = &work->map, larger = *g;
+    *better = false;
+    work->centres = work->opt->centres * TIMES;
+    if (work->centres > work->rows.rows / ROWS_PER_CENTRE)
+        work->centres = work->rows.rows / ROWS_PER_CENTRE;
+    if (!g->out.count || work->centres <= work->opt->centres) return PLUMB_OK;
+    plumb_status st = choose_best(&larger, &work->map_memory, work);
+    if (st || !(mean_unexplained(&larger) < enlarged_gain * mean_unexplained(g))) return st;
+    *g = larger;
+    *better = true;
+    return kernel_fit_solve(&g->fit, &work->map_memory, &g->request);
 }
 
 // x (rows, dims): the inputs, moved off the surface along its normals by a known distance, a

@@ -70,10 +70,10 @@ static int64_t window_of(const kappa_work *work, int64_t row, int64_t windows)
     return work->rows.trajectory[row / work->rows.steps] / 2 % windows;
 }
 
-// matrix (outputs, outputs): regression of the residuals of a window on its fitted values, both less
-// their means. Row i is that of output i. Outputs that nearly follow from others could stand in for
-// output i itself, so they have the larger ridge. sums (outputs + 1, 2 outputs + 1): products of
-// (1, y) with (1, y, e).
+// matrix (outputs, outputs): regression of the residuals of a window on its fitted values, both
+// less their means. Row i is that of output i. Outputs that nearly follow from others could stand
+// in for output i itself, so they have the larger ridge. sums (outputs + 1, 2 outputs + 1):
+// products of (1, y) with (1, y, e).
 static bool solve_correction(double *matrix, double *scratch, const double *sums,
                              const kernel_fit_choice *choice, int64_t outputs)
 {
@@ -277,9 +277,9 @@ plumb_status kappa_measure_windows(kappa_windows *out, arena *mem, int64_t windo
     arena scratch = {0};
     kappa_work work = {.mem = &scratch, .keep = &scratch, .opt = options, .is_area_only = true};
     *out = (kappa_windows){.trajectories = from->shape[0] / windows, .windows = windows};
-    out->dot =
-        ARENA_ALLOC(mem, double,
-                    (KAPPA_WINDOWS_KINDS * KERNEL_FIT_FITS * (windows - 1) * 2 * out->trajectories));
+    out->dot = ARENA_ALLOC(
+        mem, double,
+        (KAPPA_WINDOWS_KINDS * KERNEL_FIT_FITS * (windows - 1) * 2 * out->trajectories));
     plumb_status st = out->dot ? PLUMB_OK : PLUMB_EMEMORY;
     if (!st) st = kappa_area_stages(&work, from, to);
     if (!st && work.map.out.count) st = measure_windows(out, &work);
