@@ -218,8 +218,9 @@ static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plum
     if (!st) st = kappa_state_r2(out, work);
     if (!st) st = kappa_fit_constants(work);
     if (!st) st = fill_result(out, work);
+    work->was_doubtful = !st && kappa_is_doubtful(out, work);
     bool enlarged = false;
-    if (!st && kappa_is_doubtful(out, work)) st = kappa_map_enlarge(&enlarged, work);
+    if (work->was_doubtful) st = kappa_map_enlarge(&enlarged, work);
     if (!st && enlarged) st = measure_again(out, work);
     out->diverged_count = work->rows.diverged_count;
     out->diverged = work->rows.diverged;

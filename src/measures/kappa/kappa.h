@@ -141,6 +141,7 @@ typedef struct kappa_work {
     arena *keep; // memory of the result
     const plumb_kappa_options *opt;
     int64_t centres;   // of G; 0: as in `opt`
+    bool was_doubtful; // by the first fit of G, so that the symplectic map is asked too
     bool no_constants; // those that the caller gave are no inputs of G
     bool is_area_only; // no verdict is wanted, so that what only its margin needs is left out
     kappa_rows rows;

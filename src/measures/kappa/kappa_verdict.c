@@ -456,8 +456,8 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
     // The second opinion, where the fit is uncertain or the caller asks for it.
     double free_r2 = (double)NAN;
     const bool uncertain = !hidden && reason != REASON_ONE_SURFACE &&
-                           (is_uncertain(result, opt) || reason == REASON_FINE_WAVES ||
-                            reason == REASON_MAP_TOO_CURVED);
+                           (is_uncertain(result, opt) || work->was_doubtful ||
+                            (work->surface.is_near && reason == REASON_FORM_BROKEN));
     if (uncertain) {
         const plumb_status st =
             kappa_symplectic_map(&result->symplectic_r2, &free_r2, work, result->c);
