@@ -103,15 +103,15 @@ plumb_status flow_measure_area_change(plumb_flow *out, const flow_work *work)
     if (!st) st = list_constants(&constants, work, count);
     if (!st) st = kappa_measure_windows(&p.area, work->mem, WINDOWS, &from, &to, &opt);
     if (st || !is_usable(&p.area)) return st;
-    double change[KAPPA_WINDOWS_KINDS][FITS];
-    for (int i = 0; i < KAPPA_WINDOWS_KINDS * FITS; i++) {
-        const double found = compute_change_of(&p, (kappa_windows_kind)(i / FITS), i % FITS, NULL);
-        if (isnan(found)) return PLUMB_OK;
-        change[i / FITS][i % FITS] = found;
+    double linear[FITS];
+    for (int fit = 0; fit < FITS; fit++) {
+        linear[fit] = compute_change_of(&p, KAPPA_WINDOWS_LINEAR, fit, NULL);
+        if (isnan(linear[fit])) return PLUMB_OK;
     }
-    const double *linear = change[KAPPA_WINDOWS_LINEAR], *any = change[KAPPA_WINDOWS_FREE];
+    const double any = compute_change_of(&p, KAPPA_WINDOWS_FREE, 0, NULL);
+    if (isnan(any)) return PLUMB_OK;
     const double margin =
-        margin_halves * fabs(linear[1] - linear[2]) + margin_kinds * fabs(linear[0] - any[0]);
+        margin_halves * fabs(linear[1] - linear[2]) + margin_kinds * fabs(linear[0] - any);
     plumb_interval draws;
     st = flow_interval(&draws, work, compute_log_change, &p);
     if (st) return st;

@@ -38,7 +38,8 @@ typedef enum kappa_windows_kind {
 typedef struct kappa_windows {
     int64_t trajectories, windows;
     // (2 kinds, 3 fits, windows - 1, 2, trajectories) <O, A> of the states of windows w and w + 1,
-    // at the time of w and at that of w + 1; the fits are KERNEL_FIT_ALL, _FIRST and _SECOND
+    // at the time of w and at that of w + 1; the fits are KERNEL_FIT_ALL, _FIRST and _SECOND; of
+    // KAPPA_WINDOWS_FREE there is only the first, the others are 0
     double *dot;
     double least_kappa; // of the windows
     double form_error;  // share of |O|^2 that is error of the fit

@@ -17,7 +17,7 @@
 #include "measures/kappa/area.h"
 #include "measures/kappa/kappa.h"
 
-enum { EVERY = 2 }; // every Nth row suffices for means
+enum { EVERY = 3 }; // every Nth row suffices for means
 static const double min_form_share = 0.01;
 // An output of which more than this is unexplained is noise, and has no correction.
 static const double noise_limit = 0.5;
@@ -239,6 +239,7 @@ static plumb_status compare_windows(kappa_windows *out, kappa_work *work)
             for (int64_t w = window - 1; w <= window && !st; w++) {
                 if (w < 0 || w >= pairs) continue;
                 at.kind = (kappa_windows_kind)(i / KERNEL_FIT_FITS), at.fit = i % KERNEL_FIT_FITS;
+                if (at.kind == KAPPA_WINDOWS_FREE && at.fit != KERNEL_FIT_ALL) continue;
                 double *sum = out->dot + ((i * pairs + w) * 2) * out->trajectories + trajectory;
                 st = add_products(sum, sum + out->trajectories, work, &c, &at, w);
             }
