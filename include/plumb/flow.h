@@ -34,8 +34,6 @@ typedef struct plumb_flow_input {
     const plumb_array *latent; ///< (trajectories, steps, 2m) latents of the model, q first.
     const plumb_array *truth;  ///< (trajectories, steps, 2n) true states. May be NULL.
     const plumb_array *energy; ///< (trajectories, steps) true energy. May be NULL.
-    /// (trajectories, constants) that differ between trajectories, such as masses. May be NULL.
-    const plumb_array *constants;
 } plumb_flow_input;
 
 /// The result. Numbers that could not be measured are NaN. Free what it owns with

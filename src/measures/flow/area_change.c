@@ -22,9 +22,10 @@ typedef struct window_changes {
     double stretch; // steps of the trajectory over those between the first and last window
 } window_changes;
 
-// log of the change over the whole trajectory, by one of the fits.
+// log of the change over the whole trajectory, by one of the fits. parts (WINDOWS - 1): of each two
+// windows; may be NULL.
 static double compute_change_of(const window_changes *p, kappa_windows_kind kind, int fit,
-                                const double *times)
+                                const double *times, double *parts)
 {
     const int64_t pairs = p->area.windows - 1, count = p->area.trajectories;
     double change = 0.0;
@@ -36,13 +37,14 @@ static double compute_change_of(const window_changes *p, kappa_windows_kind kind
                             p->area.dot[(((kind * FITS + fit) * pairs + w) * 2 + end) * count + k];
         if (!(dot[1] / dot[0] > 0.0)) return (double)NAN;
         change += log(dot[1] / dot[0]);
+        if (parts) parts[w] = log(dot[1] / dot[0]) * p->stretch;
     }
     return change * p->stretch;
 }
 
 static double compute_log_change(const void *context, const double *times)
 {
-    return compute_change_of(context, KAPPA_WINDOWS_LINEAR, 0, times);
+    return compute_change_of(context, KAPPA_WINDOWS_LINEAR, 0, times, NULL);
 }
 
 // The windows of an array as trajectories of their own.
@@ -67,20 +69,16 @@ static plumb_status cut_windows(plumb_array *out, const flow_work *work, const p
     return PLUMB_OK;
 }
 
-// The time of each window, then the constants of its trajectory.
-static plumb_status list_constants(plumb_array *out, const flow_work *work, int64_t count)
+// The time of each window. Constants that differ between trajectories are left out: they would be
+// more inputs to fit, and where they are not known the latents have noise that is the same at all
+// times.
+static plumb_status list_times(plumb_array *out, const flow_work *work, int64_t count)
 {
-    const plumb_array *given = work->in.constants;
-    const int64_t more = given ? given->shape[1] : 0, wide = 1 + more;
-    double *all = ARENA_ALLOC(work->mem, double, (count * WINDOWS * wide));
+    double *all = ARENA_ALLOC(work->mem, double, (count * WINDOWS));
     if (!all) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < count; k++)
-        for (int64_t w = 0; w < WINDOWS; w++) {
-            double *to = all + kappa_window_index(k, w, WINDOWS) * wide;
-            to[0] = (double)w;
-            if (given) plumb_array_to_double(to + 1, given, work->trajectory[k] * more, more);
-        }
-    *out = plumb_array_view(all, PLUMB_FLOAT64, 2, (int64_t[]){count * WINDOWS, wide});
+        for (int64_t w = 0; w < WINDOWS; w++) all[kappa_window_index(k, w, WINDOWS)] = (double)w;
+    *out = plumb_array_view(all, PLUMB_FLOAT64, 2, (int64_t[]){count * WINDOWS, 1});
     return PLUMB_OK;
 }
 
@@ -94,24 +92,29 @@ plumb_status flow_measure_area_change(plumb_flow *out, const flow_work *work)
     // Both halves of the fit have the same number of trajectories.
     const int64_t count = work->trajectories / 2 * 2, width = work->steps / WINDOWS;
     window_changes p = {.stretch = (double)(work->steps - 1) / (double)(work->steps - width)};
-    plumb_array from, to, constants;
+    plumb_array from, to, times;
     plumb_kappa_options opt = plumb_kappa_defaults();
     opt.centres = CENTRES;
-    opt.constants = &constants;
+    opt.constants = &times;
     plumb_status st = cut_windows(&from, work, work->in.truth, count);
     if (!st) st = cut_windows(&to, work, work->in.latent, count);
-    if (!st) st = list_constants(&constants, work, count);
+    if (!st) st = list_times(&times, work, count);
     if (!st) st = kappa_measure_windows(&p.area, work->mem, WINDOWS, &from, &to, &opt);
     if (st || !is_usable(&p.area)) return st;
-    double linear[FITS];
+    double linear[FITS], parts[FITS][WINDOWS - 1];
     for (int fit = 0; fit < FITS; fit++) {
-        linear[fit] = compute_change_of(&p, KAPPA_WINDOWS_LINEAR, fit, NULL);
+        linear[fit] = compute_change_of(&p, KAPPA_WINDOWS_LINEAR, fit, NULL, parts[fit]);
         if (isnan(linear[fit])) return PLUMB_OK;
     }
-    const double any = compute_change_of(&p, KAPPA_WINDOWS_FREE, 0, NULL);
+    const double any = compute_change_of(&p, KAPPA_WINDOWS_FREE, 0, NULL, NULL);
     if (isnan(any)) return PLUMB_OK;
-    const double margin =
-        margin_halves * fabs(linear[1] - linear[2]) + margin_kinds * fabs(linear[0] - any);
+    // The difference between the halves is one number, which may be small by chance; those of the
+    // three parts are not all.
+    double halves2 = 0.0;
+    for (int w = 0; w < WINDOWS - 1; w++)
+        halves2 += (parts[1][w] - parts[2][w]) * (parts[1][w] - parts[2][w]);
+    const double halves = fmax(fabs(linear[1] - linear[2]), sqrt(halves2));
+    const double margin = margin_halves * halves + margin_kinds * fabs(linear[0] - any);
     plumb_interval draws;
     st = flow_interval(&draws, work, compute_log_change, &p);
     if (st) return st;

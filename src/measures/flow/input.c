@@ -32,11 +32,6 @@ static plumb_status check_shapes(const plumb_flow_input *in)
     if (e && (!s || e->ndim != 2 || e->shape[0] != s->shape[0] || e->shape[1] < s->shape[1]))
         return fail(PLUMB_ESHAPE, "energy is %s; expected (trajectories, steps) of the truth",
                     plumb_array_shape_string(first, sizeof first, e));
-    const plumb_array *c = in->constants;
-    if (c && (c->ndim != 2 || c->shape[0] != z->shape[0]))
-        return fail(PLUMB_ESHAPE, "constants are %s for latents %s; expected (trajectories, k)",
-                    plumb_array_shape_string(first, sizeof first, c),
-                    plumb_array_shape_string(second, sizeof second, z));
     return PLUMB_OK;
 }
 
