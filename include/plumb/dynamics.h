@@ -38,10 +38,12 @@ typedef struct plumb_dynamics_options {
 
 /// What is measured.
 typedef struct plumb_dynamics_input {
-    size_t size;                ///< sizeof(plumb_dynamics_input)
-    const plumb_array *latent;  ///< (trajectories, steps, d) of the model's own rollouts.
-    const plumb_array *encoded; ///< (trajectories, steps, d) encoded from true frames.
-    const plumb_array *truth;   ///< (trajectories, steps, k) true states.
+    size_t size;               ///< sizeof(plumb_dynamics_input)
+    const plumb_array *latent; ///< (trajectories, steps, d) of the model's own rollouts.
+    /// (trajectories, steps, d) encoded from true frames. The first and the last steps may be NaN,
+    /// in all trajectories alike: a state is inferred from frames around it. They are left out.
+    const plumb_array *encoded;
+    const plumb_array *truth; ///< (trajectories, steps, k) true states.
     /// (trajectories, steps) a quantity that the world keeps, or NULL.
     const plumb_array *energy;
     /// (k) true for columns of the truth that are angles in radians, or NULL. Each is replaced by
@@ -100,6 +102,8 @@ typedef struct plumb_dynamics {
     /// The flow of the readout, if the truth has an even number of columns, positions first, then
     /// momenta; else `measured` is false.
     plumb_flow flow;
+    /// Steps left out at the start and at the end, because `encoded` is NaN there.
+    int64_t unencoded_before, unencoded_after;
 } plumb_dynamics;
 
 /// The word of a verdict: "right", "out-of-step", "drifts" ...

@@ -41,8 +41,11 @@ PLUMB_API const char *plumb_file_array_name(const plumb_file *file, int64_t inde
 /// Returns true if the file has an array of this name. In HDF5 the leading slash may be left out.
 PLUMB_API bool plumb_file_has_array(const plumb_file *file, const char *name);
 
-/// Reads one array, in native byte order and row-major. `out->data` belongs to the file. Fails with
-/// PLUMB_EFILE and a list of the names if there is no such array.
+/// Reads one array, in native byte order and row-major. `out->data` belongs to the file. A name
+/// "q,p" joins arrays: columns of a table become one array (rows, 2), two arrays (trajectories,
+/// steps) one (trajectories, steps, 2), and other arrays are joined along their last axis. Fails
+/// with PLUMB_EFILE and a list of the names if there is no such array, PLUMB_ESHAPE if arrays
+/// cannot be joined.
 PLUMB_API plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const char *name);
 
 /// Reads the array that a command-line argument names: "x.npy", "x.npz:key", "x.h5:/path". Without

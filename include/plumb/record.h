@@ -55,6 +55,19 @@ PLUMB_API void plumb_record_end(plumb_record *record);
 /// text belongs to the record and is valid until its next change. Fails with PLUMB_EMEMORY.
 PLUMB_API plumb_status plumb_record_to_json(const char **out, plumb_record *record);
 
+/// Forms of plumb_record_to_table().
+typedef enum plumb_table_format {
+    PLUMB_TABLE_MARKDOWN,
+    PLUMB_TABLE_LATEX, ///< tabular environments
+    PLUMB_TABLE_CSV,   ///< one table: a line of key, value, low and high for each value
+} plumb_table_format;
+
+/// Gets the record as tables: one of single values with their intervals, and, but for CSV, one of
+/// each list of objects. Lists of more than 16 numbers are left out. The text belongs to the record
+/// and is valid until the next call. Fails with PLUMB_EMEMORY, PLUMB_EVALUE for another format.
+PLUMB_API plumb_status plumb_record_to_table(const char **out, plumb_record *record,
+                                             plumb_table_format format);
+
 /// Writes `count` records to `path`, one per line. The file is written atomically.
 PLUMB_API plumb_status plumb_record_write_lines(const char *path, plumb_record *const *records,
                                                 int64_t count);

@@ -30,6 +30,9 @@ typedef struct plumb_rollout_options {
     /// Steps of rollouts that start from the first state of the first video with one latent, q or
     /// p, at -2, 0 and 2, 0 to 100000. Default 0: none.
     int64_t traversal_steps;
+    /// Write `encoded` too: the latents that the model infers around each frame, from true frames
+    /// alone. Default true.
+    bool encoded;
 } plumb_rollout_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_rollout_defaults() calls it.
@@ -53,7 +56,11 @@ static inline plumb_rollout_options plumb_rollout_defaults(void)
 /// traversal_states (2m, 3, T, 2m) and traversal_frames (2m, 3, 5, height, width, channels), five
 /// steps of each evenly spaced. A model that cannot run backward starts at the
 /// first frame it can predict. With `measured` there are no frames, prediction and traversal.
-/// latent_names (2m, 8) are bytes, padded with 0, if the latents of the model have names.
+/// encoded (count, steps, 2m) has the latents that the model infers from the true frames around
+/// each step, NaN where there are too few frames before or after it; together with latent it is the
+/// input of `plumb dynamics`. It is left out backward and with `measured`. energy (count, steps) is
+/// that of the true states. latent_names (2m, 8) are bytes, padded with 0, if the latents of the
+/// model have names.
 ///
 /// A video model predicts each frame from the true frames before it. `count` is tuples of each
 /// probe room, or of the one that `world` names, or of the file `data`: truth (tuples, 4, frames,

@@ -70,7 +70,7 @@ STRUCTS = {
     "dynamics":
         "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "
         "energy:dynamics_conserved found:dynamics_conserved histogram:d histogram_floor:d spectrum:d spectrum_floor:d "
-        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow",
+        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow unencoded_before:q unencoded_after:q",
     "probe_target": "name:s array:array* columns:s* angles:b*",
     "probe_input":
         "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",

@@ -8,6 +8,7 @@
 
 #include "base/argument.h"
 #include "base/output_file.h"
+#include "base/record_table.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "plumb/record.h"
@@ -21,6 +22,7 @@ struct plumb_record {
     char closing[MAX_DEPTH];   // '}' or ']'
     bool has_items[MAX_DEPTH]; // the bracket is not empty
     bool failed;               // out of memory, or too deep
+    buffer table;              // of plumb_record_to_table()
 };
 
 // Appends bytes; the buffer at least doubles when it grows.
@@ -117,6 +119,7 @@ void plumb_record_free(plumb_record *record)
 {
     if (!record) return;
     free(record->text);
+    buffer_clear(&record->table);
     free(record);
 }
 
@@ -253,6 +256,21 @@ plumb_status plumb_record_to_json(const char **out, plumb_record *record)
     *end = 0;
     *out = record->text;
     return PLUMB_OK;
+}
+
+plumb_status plumb_record_to_table(const char **out, plumb_record *record,
+                                   plumb_table_format format)
+{
+    REQUIRE_ARGUMENT(out);
+    if ((int)format < 0 || format > PLUMB_TABLE_CSV)
+        return fail(PLUMB_EVALUE, "there is no table format %d", (int)format);
+    const char *text;
+    plumb_status st = plumb_record_to_json(&text, record);
+    if (st) return st;
+    buffer_reset(&record->table);
+    st = record_table_write(&record->table, text, format);
+    if (!st) *out = (const char *)record->table.data;
+    return st;
 }
 
 plumb_status plumb_record_write_lines(const char *path, plumb_record *const *records, int64_t count)

@@ -11,7 +11,7 @@
 typedef struct audit_command {
     const char *split, *require;
     plumb_audit_options opt;
-    bool json;
+    cli_format format;
 } audit_command;
 
 // clang-format off
@@ -24,7 +24,7 @@ static const cli_option command_options[] = {
      .help = "which part of a published folder"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "clean",
      .help = "exit 3 if the splice fails in a tuple, or a classifier finds a leak"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -102,7 +102,7 @@ static void fill_record(plumb_record *record, const void *context)
 static int print_result(const audit_command *cmd, const char *file, const plumb_audit *audit)
 {
     const audit_output output = {file, audit, &cmd->opt};
-    const int code = cli_print(&cmd_audit, cmd->json, fill_record, print_audit, &output);
+    const int code = cli_print(&cmd_audit, cmd->format, fill_record, print_audit, &output);
     const requirement list[] = {{"clean", audit->clean ? 1.0 : 0.0, 1.0, false}};
     return code == EXIT_DONE ? require_check(&cmd_audit, cmd->require, list, 1) : code;
 }

@@ -7,19 +7,9 @@
 
 #include "cli/common/command.h"
 
-typedef enum compare_format {
-    FORMAT_TEXT,
-    FORMAT_JSON,
-    FORMAT_MD,
-    FORMAT_LATEX,
-    FORMAT_CSV
-} compare_format;
-static const char *const format_words[] = {"text", "json", "md", "latex", "csv", NULL};
-
 typedef struct compare_command {
     const char *key;
-    bool json;
-    compare_format format;
+    cli_format format;
     plumb_compare_options opt;
 } compare_command;
 
@@ -33,9 +23,10 @@ static const cli_option command_options[] = {
     {.name = "resamples", FROM(compare_options, opt, "resamples")},
     {.name = "flips", FROM(compare_options, opt, "flips")},
     {.name = "seed", FROM(compare_options, opt, "seed")},
-    {.name = "format", .group = "output", .kind = OPTION_ENUM, .words = format_words, AT(format),
+    {.name = "format", .group = "output", .kind = OPTION_ENUM, .words = cli_format_words, AT(format),
      .help = "form of the tables"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    {.name = "json", .sets = true, .kind = OPTION_ENUM, AT(format), .set_to = CLI_FORMAT_JSON,
+     .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
@@ -94,24 +85,24 @@ static const table_style styles[] = {
     {"  ", "", "\n"}, {"", "", ""}, {"| ", " | ", " |\n"}, {"", " & ", " \\\\\n"}, {"", ",", "\n"}};
 
 // A entry of LaTeX or CSV: characters that mean something are marked.
-static void print_cell(const char *text, compare_format format, int width)
+static void print_cell(const char *text, cli_format format, int width)
 {
-    if (format == FORMAT_TEXT) {
+    if (format == CLI_FORMAT_TEXT) {
         printf("%-*s", width, text);
         return;
     }
-    const bool quoted = format == FORMAT_CSV && strpbrk(text, ",\"\n");
+    const bool quoted = format == CLI_FORMAT_CSV && strpbrk(text, ",\"\n");
     if (quoted) putchar('"');
     for (; *text; text++) {
-        if (format == FORMAT_LATEX && strchr("&%$#_{}", *text)) putchar('\\');
-        if (format == FORMAT_MD && *text == '|') putchar('\\');
+        if (format == CLI_FORMAT_LATEX && strchr("&%$#_{}", *text)) putchar('\\');
+        if (format == CLI_FORMAT_MARKDOWN && *text == '|') putchar('\\');
         if (quoted && *text == '"') putchar('"');
         putchar(*text);
     }
     if (quoted) putchar('"');
 }
 
-static void print_row(char entry[COLUMNS][CELL], compare_format format)
+static void print_row(char entry[COLUMNS][CELL], cli_format format)
 {
     static const int width[COLUMNS] = {22, 12, 24, 10, 12, 10};
     fputs(styles[format].before, stdout);
@@ -122,19 +113,19 @@ static void print_row(char entry[COLUMNS][CELL], compare_format format)
     fputs(styles[format].after, stdout);
 }
 
-static void print_header(const char *const *title, compare_format format)
+static void print_header(const char *const *title, cli_format format)
 {
     char entry[COLUMNS][CELL];
     for (int k = 0; k < COLUMNS; k++) snprintf(entry[k], CELL, "%s", title[k]);
-    if (format == FORMAT_LATEX) puts("\\begin{tabular}{lrrrrr}");
+    if (format == CLI_FORMAT_LATEX) puts("\\begin{tabular}{lrrrrr}");
     print_row(entry, format);
-    if (format == FORMAT_LATEX) puts("\\hline");
-    if (format == FORMAT_MD) puts("|---|---|---|---|---|---|");
+    if (format == CLI_FORMAT_LATEX) puts("\\hline");
+    if (format == CLI_FORMAT_MARKDOWN) puts("|---|---|---|---|---|---|");
 }
 
-static void end_table(compare_format format)
+static void end_table(cli_format format)
 {
-    if (format == FORMAT_LATEX) puts("\\end{tabular}");
+    if (format == CLI_FORMAT_LATEX) puts("\\end{tabular}");
     putchar('\n');
 }
 
@@ -162,10 +153,10 @@ static void print_tables(const void *context)
                                                "rank",  "runs", "deviation"};
     static const char *const pair_titles[] = {"pair", "difference", "95 %",
                                               "p",    "p adjusted", "wins/ties"};
-    const compare_format format = ((const compare_output *)context)->cmd->format;
+    const cli_format format = ((const compare_output *)context)->cmd->format;
     const plumb_compare_result *r = ((const compare_output *)context)->result;
     char entry[COLUMNS][CELL];
-    if (format == FORMAT_TEXT) printf("%lld items\n\n", (long long)r->items);
+    if (format == CLI_FORMAT_TEXT) printf("%lld items\n\n", (long long)r->items);
     print_header(model_titles, format);
     for (int64_t i = 0; i < r->models; i++) {
         const plumb_compare_model *model = &r->model[i];
@@ -191,7 +182,7 @@ static void print_tables(const void *context)
         print_row(entry, format);
     }
     if (r->pairs) end_table(format);
-    if (format == FORMAT_TEXT)
+    if (format == CLI_FORMAT_TEXT)
         table_paragraph(r->pairs ? "p: changes of sign of the differences between paired items; "
                                    "adjusted for the number of pairs by Holm's method."
                                  : "One number per run: there are no items to pair.");
@@ -212,8 +203,9 @@ static int compare_files(plumb_compare *compare, const compare_command *cmd, int
     const plumb_status st = plumb_compare_measure(&result, compare, &cmd->opt);
     if (st) return cli_status_error(&cmd_compare, st);
     const compare_output output = {cmd, &result};
-    code = cli_print(&cmd_compare, cmd->json || cmd->format == FORMAT_JSON, fill_record,
-                     print_tables, &output);
+    code =
+        cli_print(&cmd_compare, cmd->format == CLI_FORMAT_JSON ? CLI_FORMAT_JSON : CLI_FORMAT_TEXT,
+                  fill_record, print_tables, &output);
     plumb_compare_result_clear(&result);
     return code;
 }

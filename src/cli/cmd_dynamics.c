@@ -10,9 +10,12 @@
 enum { MAX_COLUMNS = 4096 };
 
 typedef struct dynamics_command {
-    const char *encoded, *require;
+    const char *encoded, *truth, *require;
     option_list angles;
-    bool linear_only, json;
+    bool linear_only;
+    cli_format format;
+    int64_t cut;
+    cli_align align;
     plumb_dynamics_options opt;
 } dynamics_command;
 
@@ -21,6 +24,13 @@ typedef struct dynamics_command {
 static const cli_option command_options[] = {
     {.name = "encoded", .group = "input", .kind = OPTION_STRING, AT(encoded), .value = "F",
      .help = "the encoded latents, if they are in another file"},
+    {.name = "truth", .kind = OPTION_STRING, AT(truth), .value = "NAME",
+     .help = "the array with the true states, if it is not \"truth\": as canonical, or q,p, which "
+             "joins two"},
+    {.name = "cut", .kind = OPTION_INT64, AT(cut), .value = "N",
+     .help = "cut trajectories, or one long (steps, d), into pieces of N steps"},
+    {.name = "align", .kind = OPTION_ENUM, .words = cli_align_words, AT(align),
+     .help = "where arrays have different numbers of steps, take those at the start or at the end"},
     {.name = "angle", .kind = OPTION_STRING, AT(angles), .is_list = true, .value = "K",
      .help = "column K of the truth, from 0, is an angle in radians; repeatable"},
     {.name = "context", FROM(dynamics_options, opt, "context"), .group = "measure"},
@@ -34,7 +44,7 @@ static const cli_option command_options[] = {
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
      .group = "output",
      .help = "exit 3 if right (the verdict), r2, vpt or vpt_relative is below its threshold"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -76,6 +86,10 @@ static void print_tables(const void *context)
     const plumb_state_forecast *motion = &r->motion;
     char note[160];
     table_paragraph("%s: %s.", plumb_dynamics_verdict_name(r->verdict), r->why);
+    if (r->unencoded_before || r->unencoded_after)
+        table_paragraph("%lld steps at the start and %lld at the end are left out: they have no "
+                        "encoded latents.",
+                        (long long)r->unencoded_before, (long long)r->unencoded_after);
     printf("\n%lld trajectories of %lld steps, %lld scored, %lld columns\n",
            (long long)motion->trajectories, (long long)motion->steps, (long long)motion->scored,
            (long long)motion->columns);
@@ -136,6 +150,7 @@ typedef struct dynamics_arrays {
     plumb_file *file[2];
     plumb_array latent, encoded, truth, energy;
     bool has_energy;
+    cli_trajectories trajectories;
     bool angle[MAX_COLUMNS];
 } dynamics_arrays;
 
@@ -143,7 +158,7 @@ static int read_arrays(dynamics_arrays *in, const dynamics_command *cmd, const c
 {
     if (plumb_file_open(&in->file[0], path) ||
         plumb_file_read_array(&in->latent, in->file[0], "latent") ||
-        plumb_file_read_array(&in->truth, in->file[0], "truth"))
+        plumb_file_read_array(&in->truth, in->file[0], cmd->truth ? cmd->truth : "truth"))
         return cli_last_error(&cmd_dynamics);
     if (cmd->encoded) {
         if (plumb_file_read_spec(&in->encoded, &in->file[1], cmd->encoded, "encoded"))
@@ -159,7 +174,12 @@ static int read_arrays(dynamics_arrays *in, const dynamics_command *cmd, const c
     in->has_energy = plumb_file_has_array(in->file[0], "energy");
     if (in->has_energy && plumb_file_read_array(&in->energy, in->file[0], "energy"))
         return cli_last_error(&cmd_dynamics);
-    return EXIT_DONE;
+    cli_trajectories *all = &in->trajectories;
+    cli_trajectories_add(all, "latent", &in->latent, 3);
+    cli_trajectories_add(all, "encoded", &in->encoded, 3);
+    cli_trajectories_add(all, "truth", &in->truth, 3);
+    if (in->has_energy) cli_trajectories_add(all, "energy", &in->energy, 2);
+    return cli_trajectories_shape(all, &cmd_dynamics, in->file[0], cmd->cut, cmd->align);
 }
 
 // Marks the columns of --angle.
@@ -196,7 +216,7 @@ static int measure_arrays(const dynamics_command *cmd, const dynamics_arrays *in
         return cli_error(&cmd_dynamics, st == PLUMB_EVALUE ? EXIT_USAGE : EXIT_FAILED, "%s: %s",
                          path, plumb_last_error());
     const dynamics_output output = {cmd, &result};
-    int code = cli_print(&cmd_dynamics, cmd->json, fill_record, print_tables, &output);
+    int code = cli_print(&cmd_dynamics, cmd->format, fill_record, print_tables, &output);
     if (code == EXIT_DONE) code = check_requirements(cmd, &result, require_check);
     plumb_dynamics_clear(&result);
     return code;
@@ -216,6 +236,7 @@ static int run(void *given, int files, char **file)
     if (code == EXIT_DONE) code = mark_angles(&in, &cmd->angles);
     if (code == EXIT_DONE) code = measure_arrays(cmd, &in, file[0]);
     for (int i = 0; i < 2; i++) plumb_file_close(in.file[i]);
+    cli_trajectories_free(&in.trajectories);
     return code;
 }
 

@@ -21,7 +21,8 @@ typedef struct evaluate_command {
     const char *require, *items, *figure;
     scorer_words scorers;
     int method;
-    bool no_save, json;
+    bool no_save;
+    cli_format format;
 } evaluate_command;
 
 // The words of --method: with the network of SyMetric, or without it.
@@ -77,7 +78,7 @@ static const cli_option command_options[] = {
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
      .help = "exit 3 if verdict, canonical, kappa, symetric, r2 or vpt is below its threshold, or sym "
              "above it; video models: accuracy, relative_surprise, auroc"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -428,7 +429,7 @@ static int evaluate_loops(evaluate_command *cmd, const char *path, const char *n
     progress_end();
     if (st) return cli_status_error(c, st);
     const loops_output output = {name, &result};
-    int code = cli_print(c, cmd->json, fill_loops, print_loops, &output);
+    int code = cli_print(c, cmd->format, fill_loops, print_loops, &output);
     // A negative constant, q and p exchanged, is canonical too.
     const requirement list[] = {{"loops", fabs(result.cosine), 0.99, false}};
     if (code == EXIT_DONE && cmd->require) code = require_check(c, cmd->require, list, 1);
@@ -454,7 +455,7 @@ static int evaluate_run(evaluate_command *cmd, const char *path, const char *nam
     progress_end();
     if (st) return cli_status_error(c, st);
     const evaluation_output output = {name, &result, &cmd->opt};
-    code = cli_print(c, cmd->json, fill_record, print_tables, &output);
+    code = cli_print(c, cmd->format, fill_record, print_tables, &output);
     if (!code && result.kind == PLUMB_EVALUATION_VIDEO) code = write_files(cmd, &result);
     if (!code) code = save_result(cmd, path, name, &result);
     if (!code) code = check_requirements(cmd, &result, require_check);

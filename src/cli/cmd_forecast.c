@@ -17,9 +17,11 @@ typedef struct forecast_command {
     const char *truth, *prediction, *backward, *state;
     const char *items, *require;
     plumb_forecast_options opt;
-    bool json;
+    cli_format format;
     forecast_kind kind;
     const char *world;
+    int64_t cut;
+    cli_align align;
     plumb_state_forecast_options states;
 } forecast_command;
 
@@ -43,6 +45,11 @@ static const cli_option command_options[] = {
     {.name = "world", .kind = OPTION_STRING, AT(world), .value = "NAME",
      .complete = CLI_COMPLETE_WORLDS,
      .help = "states: they are those of this world; measures the drift of its energy"},
+    {.name = "cut", .kind = OPTION_INT64, AT(cut), .value = "N",
+     .help = "states: cut trajectories, or one long (steps, columns), into pieces of N steps"},
+    {.name = "align", .kind = OPTION_ENUM, .words = cli_align_words, AT(align),
+     .help = "states: where truth and prediction have different numbers of steps, take those at "
+             "the start or at the end"},
     {.name = "frames", FROM(forecast_options, opt, "frames"), .group = "frames"},
     {.name = "split", FROM(forecast_options, opt, "split")},
     {.name = "inference", FROM(forecast_options, opt, "inference")},
@@ -60,7 +67,7 @@ static const cli_option command_options[] = {
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
      .help = "exit 3 if vpt, vpt_relative, vpt_forward or vpt_backward is below its threshold, or "
              "rec_mse, ext_mse, rec_mse_relative or ext_mse_relative above it"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -305,7 +312,7 @@ static int print_result(const forecast_command *cmd, const plumb_forecast *resul
     if (cmd->items)
         code = cli_write_items(&cmd_forecast, cmd->items, result->trajectories, fill_item, result);
     if (code == EXIT_DONE)
-        code = cli_print(&cmd_forecast, cmd->json, fill_record, print_tables, &output);
+        code = cli_print(&cmd_forecast, cmd->format, fill_record, print_tables, &output);
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
 }
 
@@ -344,13 +351,50 @@ static int read_energies(forecast_states *states, const forecast_input *in)
     return EXIT_DONE;
 }
 
+// One trajectory (steps, columns) is a forecast of its own; only --cut makes pieces of it.
+static void add_trajectory_axis(plumb_array *array)
+{
+    if (array->ndim != 2) return;
+    array->shape[2] = array->shape[1];
+    array->shape[1] = array->shape[0];
+    array->shape[0] = 1;
+    array->ndim = 3;
+}
+
+// Brings states to (trajectories, steps, columns). Fields and samples have their own axes.
+static int shape_states(cli_trajectories *all, forecast_states *states, const forecast_command *cmd,
+                        plumb_file *file)
+{
+    if (states->truth.ndim > 3 || states->opt.samples_axis) {
+        if (!cmd->cut && !cmd->align) return EXIT_DONE;
+        return cli_error(&cmd_forecast, EXIT_USAGE,
+                         "--cut and --align are for states (trajectories, steps, columns) without "
+                         "samples");
+    }
+    const bool divided = cmd->cut || plumb_file_has_array(file, "ep_len") ||
+                         plumb_file_has_array(file, "trajectory");
+    // More columns than steps are rather trajectories of one column, which must be said.
+    if (!divided && states->truth.ndim == 2 && states->prediction.ndim == 2 &&
+        states->truth.shape[1] < states->truth.shape[0]) {
+        add_trajectory_axis(&states->truth);
+        add_trajectory_axis(&states->prediction);
+    }
+    cli_trajectories_add(all, "truth", &states->truth, 3);
+    cli_trajectories_add(all, "prediction", &states->prediction, 3);
+    if (states->energy.ndim) {
+        cli_trajectories_add(all, "energy", &states->energy, 2);
+        cli_trajectories_add(all, "prediction_energy", &states->prediction_energy, 2);
+    }
+    return cli_trajectories_shape(all, &cmd_forecast, file, cmd->cut, cmd->align);
+}
+
 static int measure_states(const forecast_command *cmd, const forecast_input *in, const char *file)
 {
     forecast_states states = {.truth = in->truth,
                               .prediction = in->prediction,
                               .world = cmd->world,
                               .require = cmd->require,
-                              .json = cmd->json,
+                              .format = cmd->format,
                               .opt = cmd->states};
     states.opt.resamples = cmd->opt.resamples;
     states.opt.seed = cmd->opt.seed;
@@ -358,8 +402,12 @@ static int measure_states(const forecast_command *cmd, const forecast_input *in,
     if (cmd->items || cmd->state || in->has_backward)
         return cli_error(&cmd_forecast, EXIT_USAGE,
                          "--items, --state and --backward are for frames, not for states");
-    const int code = read_energies(&states, in);
-    return code == EXIT_DONE ? forecast_states_run(&states, file) : code;
+    cli_trajectories all = {0};
+    int code = read_energies(&states, in);
+    if (code == EXIT_DONE) code = shape_states(&all, &states, cmd, in->files[0]);
+    if (code == EXIT_DONE) code = forecast_states_run(&states, file);
+    cli_trajectories_free(&all);
+    return code;
 }
 
 static int run(void *given, int files, char **file)

@@ -82,9 +82,10 @@ static void print_tables(const void *context)
     const forecast_states *cmd = ((const states_output *)context)->cmd;
     const plumb_state_forecast *r = ((const states_output *)context)->result;
     char note[160];
-    table_paragraph("%lld trajectories of %lld steps, %lld scored, %lld columns",
-                    (long long)r->trajectories, (long long)r->steps, (long long)r->scored,
-                    (long long)r->columns);
+    table_paragraph("%lld trajector%s of %lld steps, %lld scored, %lld column%s",
+                    (long long)r->trajectories, r->trajectories == 1 ? "y" : "ies",
+                    (long long)r->steps, (long long)r->scored, (long long)r->columns,
+                    r->columns == 1 ? "" : "s");
     if (r->space > 1) table_paragraph("fields of %lld points", (long long)r->space);
     if (r->samples) table_paragraph("mean of %lld samples", (long long)r->samples);
     putchar('\n');
@@ -171,7 +172,7 @@ int forecast_states_run(const forecast_states *cmd, const char *file)
                          file ? file : "", file ? ": " : "", plumb_last_error());
     if (code == EXIT_DONE) {
         const states_output output = {cmd, &result};
-        code = cli_print(&cmd_forecast, cmd->json, fill_record, print_tables, &output);
+        code = cli_print(&cmd_forecast, cmd->format, fill_record, print_tables, &output);
         if (code == EXIT_DONE) code = check_requirements(cmd, &result, require_check);
         plumb_state_forecast_clear(&result);
     }

@@ -10,7 +10,7 @@ typedef struct forecast_states {
     plumb_array energy, prediction_energy; ///< ndim 0: not given
     const char *world;                     ///< NULL: none
     const char *require;
-    bool json;
+    cli_format format;
     plumb_state_forecast_options opt;
 } forecast_states;
 

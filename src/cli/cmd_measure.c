@@ -21,7 +21,10 @@ typedef struct measure_command {
     plumb_kappa_options kappa;
     plumb_flow_options flow;
     bool angle[MAX_ANGLES];
-    bool loops, json;
+    bool loops;
+    cli_format format;
+    int64_t cut;
+    cli_align align;
 } measure_command;
 
 static const char *const methods[] = {"pr", "mlp", "both", NULL};
@@ -48,6 +51,11 @@ static const cli_option command_options[] = {
     {.name = "lagrangian", FROM(phase_space_options, phase_space, "fit_momenta"),
      .help = "the latents are (q, velocity) of a Lagrangian model; its momenta are fitted to the "
              "motion of the latents, and replace the velocity"},
+    {.name = "cut", .kind = OPTION_INT64, AT(cut), .value = "N",
+     .help = "cut trajectories, or one long (steps, 2m), into pieces of N steps"},
+    {.name = "align", .kind = OPTION_ENUM, .words = cli_align_words, AT(align),
+     .help = "where latents and truth have different numbers of steps, take those at the start or "
+             "at the end"},
     {.name = "layout", FROM(phase_space_options, phase_space, "layout")},
     {.name = "truth-layout", FROM(phase_space_options, phase_space, "truth_layout")},
     {.name = "angles", .kind = OPTION_STRING, AT(angles), .value = "I,...|none",
@@ -123,7 +131,7 @@ static const cli_option command_options[] = {
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
      .help = "exit 3 if verdict, canonical, kappa, symplectic, symetric, r2 or r2_heldout is below its "
              "threshold, or sym above it"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -145,6 +153,7 @@ typedef struct measure_arrays {
     double *fitted; // momenta of --lagrangian
     double *constant_values;
     plumb_array constants; // of --constants
+    cli_trajectories trajectories;
 } measure_arrays;
 
 // Closes all files; the arrays belong to them.
@@ -154,6 +163,7 @@ static void close_input(measure_arrays *in)
         plumb_file_close(in->files[i]);
     free(in->fitted);
     free(in->constant_values);
+    cli_trajectories_free(&in->trajectories);
 }
 
 // --lagrangian: fits the momenta to the motion of the latents.
@@ -189,12 +199,14 @@ static plumb_status read_together(measure_arrays *in, const char *path)
     // Results of plumb have a number of that name.
     if (!st && plumb_file_has_array(in->files[0], "canonical")) {
         st = plumb_file_read_array(&in->canonical, in->files[0], "canonical");
-        in->has_canonical = !st && in->canonical.ndim == 3;
+        in->has_canonical = !st && in->canonical.ndim == in->truth.ndim && in->truth.ndim >= 2;
     }
     // Other files may have an array of that name and another shape.
     if (!st && plumb_file_has_array(in->files[0], "energy")) {
         st = plumb_file_read_array(&in->energy, in->files[0], "energy");
-        in->has_energy = !st && is_energy_of(&in->energy, &in->truth);
+        // Its shape is checked when the layout of the states is known.
+        in->has_energy = !st && (in->energy.ndim == 1 || in->energy.ndim == 2) && in->truth.ndim &&
+                         in->energy.shape[0] == in->truth.shape[0];
     }
     return st;
 }
@@ -213,12 +225,10 @@ static int append_constant(measure_arrays *in, plumb_file *file, const char *nam
     const cli_command *c = &cmd_measure;
     plumb_array given;
     if (plumb_file_read_array(&given, file, name)) return cli_last_error(c);
-    const int64_t rows = in->truth.ndim ? in->truth.shape[0] : 0;
+    const int64_t rows = in->constants.ndim ? in->constants.shape[0] : given.shape[0];
     if (given.ndim < 1 || given.ndim > 2 || given.shape[0] != rows)
         return cli_error(c, EXIT_FAILED,
-                         "--constants: %s must be (trajectories,) or (trajectories, k), of %lld "
-                         "trajectories",
-                         name, (long long)rows);
+                         "--constants: %s must be (trajectories,) or (trajectories, k)", name);
     const int64_t before = in->constants.ndim ? in->constants.shape[1] : 0;
     const int64_t more = given.ndim == 2 ? given.shape[1] : 1, wide = before + more;
     double *values = malloc((size_t)(rows * wide + 1) * sizeof *values);
@@ -258,8 +268,6 @@ static int find_constants(measure_arrays *in, plumb_file *file)
 static int read_constants(measure_arrays *in, const measure_command *cmd)
 {
     plumb_file *file = in->files[1] ? in->files[1] : in->files[0];
-    if (!cmd->constants) return find_constants(in, file);
-    if (!strcmp(cmd->constants, "none")) return EXIT_DONE;
     char name[128];
     for (const char *at = cmd->constants; *at;) {
         const size_t length = strcspn(at, ",");
@@ -273,6 +281,40 @@ static int read_constants(measure_arrays *in, const measure_command *cmd)
         if (code != EXIT_DONE) return code;
         at += length + (at[length] == ',');
     }
+    return EXIT_DONE;
+}
+
+static bool is_table(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv"));
+}
+
+// Brings all arrays to (trajectories, steps, ...), and checks what the library cannot.
+static int shape_arrays(measure_arrays *in, const measure_command *cmd)
+{
+    const cli_command *c = &cmd_measure;
+    cli_trajectories *all = &in->trajectories;
+    cli_trajectories_add(all, "latent", &in->latent, 3);
+    cli_trajectories_add(all, "truth", &in->truth, 3);
+    if (in->has_variance) cli_trajectories_add(all, "variance", &in->variance, 3);
+    if (in->has_canonical) cli_trajectories_add(all, "canonical", &in->canonical, 3);
+    if (in->has_energy) cli_trajectories_add(all, "energy", &in->energy, 2);
+    if (cmd->momenta) cli_trajectories_add(all, "momenta", &in->momenta, 3);
+    if (in->constants.ndim) cli_trajectories_add(all, "constants", &in->constants, 3);
+    const int code = cli_trajectories_shape(all, c, in->files[0], cmd->cut, cmd->align);
+    if (code != EXIT_DONE) return code;
+    if (in->latent.ndim == 3 && in->latent.shape[2] % 2)
+        return cli_error(c, EXIT_FAILED,
+                         "there are %lld latents; positions and momenta are an even number. plumb "
+                         "probe and plumb dynamics take latents of any kind",
+                         (long long)in->latent.shape[2]);
+    if (cmd->energy && !is_energy_of(&in->energy, &in->truth))
+        return cli_error(c, EXIT_FAILED, "--energy must be (trajectories, steps) of the truth");
+    in->has_energy = in->has_energy && is_energy_of(&in->energy, &in->truth);
+    if (in->constants.ndim && in->truth.ndim == 3 && in->constants.shape[0] != in->truth.shape[0])
+        return cli_error(c, EXIT_FAILED, "--constants: %lld values for %lld trajectories",
+                         (long long)in->constants.shape[0], (long long)in->truth.shape[0]);
     return EXIT_DONE;
 }
 
@@ -293,6 +335,10 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
         return cli_error(c, EXIT_USAGE,
                          "needs F.npz or --latent F --truth F; see plumb measure --help");
     plumb_status st = apart ? read_apart(in, cmd) : read_together(in, file[0]);
+    if (st && files && is_table(file[0]))
+        return cli_error(c, EXIT_FAILED,
+                         "%s; of a table, name the columns: --latent %s:z0,z1 --truth %s:q,p",
+                         plumb_last_error(), file[0], file[0]);
     if (!st && cmd->variance) {
         in->has_variance = true;
         st = plumb_file_read_spec(&in->variance, &in->files[2], cmd->variance, "variance");
@@ -304,8 +350,6 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
     if (!st && cmd->energy) {
         in->has_energy = true;
         st = plumb_file_read_spec(&in->energy, &in->files[6], cmd->energy, "energy");
-        if (!st && !is_energy_of(&in->energy, &in->truth))
-            return cli_error(c, EXIT_FAILED, "--energy must be (trajectories, steps) of the truth");
     }
     // The options keep a pointer into `in`, which lives until the result is printed.
     if (!st && cmd->points_at) {
@@ -315,8 +359,12 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
     if (!st && cmd->momenta)
         st = plumb_file_read_spec(&in->momenta, &in->files[4], cmd->momenta, "momenta");
     if (st) return cli_last_error(c);
-    int code = cmd->phase_space.fit_momenta ? fit_momenta(in) : EXIT_DONE;
-    if (code == EXIT_DONE) code = read_constants(in, cmd);
+    const bool named = cmd->constants && strcmp(cmd->constants, "none");
+    int code = named ? read_constants(in, cmd) : EXIT_DONE;
+    if (code == EXIT_DONE) code = shape_arrays(in, cmd);
+    if (code == EXIT_DONE && !cmd->constants)
+        code = find_constants(in, in->files[1] ? in->files[1] : in->files[0]);
+    if (code == EXIT_DONE && cmd->phase_space.fit_momenta) code = fit_momenta(in);
     // SyMetric and kappa use the same momenta.
     if (cmd->momenta || in->fitted) cmd->symetric.momenta = &in->momenta;
     return code;
@@ -541,7 +589,7 @@ static int print_result(const measure_command *cmd, const plumb_phase_space *res
     if (cmd->items)
         code = cli_write_items(&cmd_measure, cmd->items, first->trajectories, fill_item, result);
     if (code == EXIT_DONE)
-        code = cli_print(&cmd_measure, cmd->json, fill_record, print_tables, &output);
+        code = cli_print(&cmd_measure, cmd->format, fill_record, print_tables, &output);
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
 }
 
@@ -659,7 +707,7 @@ static int measure_loops(const measure_command *cmd, int files, char **file)
     // Messages about files name the file; those about arrays do not.
     if (st && is_read) return cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error());
     if (st) return cli_last_error(c);
-    code = cli_print(c, cmd->json, fill_loops, print_loops, &result);
+    code = cli_print(c, cmd->format, fill_loops, print_loops, &result);
     if (code == EXIT_DONE) code = check_loops(cmd, &result, require_check);
     plumb_loops_clear(&result);
     return code;

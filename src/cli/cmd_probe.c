@@ -16,7 +16,8 @@ typedef struct probe_command {
     const char *latent, *frames, *ood, *require, *world;
     int64_t cut;
     cli_align align;
-    bool linear_only, no_controls, json;
+    bool linear_only, no_controls;
+    cli_format format;
     plumb_probe_options opt;
 } probe_command;
 
@@ -61,7 +62,7 @@ static const cli_option command_options[] = {
      .group = "output",
      .help = "exit 3 if r2 or r2_nonlinear, means over targets, is below its threshold, by "
              "default 0.9"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -381,7 +382,7 @@ static int read_input(probe_arrays *in, const probe_command *cmd, const char *pa
                                      cmd->latent ? cmd->latent : "latent")) {
         return cli_last_error(&cmd_probe);
     }
-    int code = cli_rows_find(&in->rows, &in->latent, &cmd_probe, in->file[0], cmd->cut);
+    int code = cli_rows_find(&in->rows, &in->latent, "latent", &cmd_probe, in->file[0], cmd->cut);
     if (code == EXIT_DONE) code = read_beside(in, cmd);
     if (code == EXIT_DONE && !cmd->targets.count) code = read_all_targets(in, path);
     for (int i = 0; code == EXIT_DONE && i < cmd->targets.count; i++)
@@ -544,7 +545,7 @@ static int measure_input(const probe_command *cmd, const probe_arrays *arrays, c
         return cli_error(&cmd_probe, st == PLUMB_EVALUE ? EXIT_USAGE : EXIT_FAILED, "%s: %s", file,
                          plumb_last_error());
     const probe_output output = {cmd, &result};
-    int code = cli_print(&cmd_probe, cmd->json, fill_record, print_tables, &output);
+    int code = cli_print(&cmd_probe, cmd->format, fill_record, print_tables, &output);
     if (code == EXIT_DONE) code = check_requirements(cmd, &result, require_check);
     plumb_probe_clear(&result);
     return code;

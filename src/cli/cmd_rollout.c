@@ -8,7 +8,7 @@
 typedef struct rollout_command {
     plumb_rollout_options opt;
     const char *out;
-    bool json;
+    bool no_encoded, json;
 } rollout_command;
 
 // clang-format off
@@ -21,6 +21,9 @@ static const cli_option command_options[] = {
     {.name = "backward", FROM(rollout_options, opt, "backward")},
     {.name = "measured", FROM(rollout_options, opt, "measured")},
     {.name = "traversal-steps", FROM(rollout_options, opt, "traversal_steps"), .value = "T"},
+    {.name = "no-encoded", .kind = OPTION_BOOL, AT(no_encoded),
+     .help = "leave out the latents inferred from the true frames around each frame, which plumb "
+             "dynamics needs"},
     {.name = "first", FROM(rollout_options, opt, "first"), .value = "I"},
     {.name = "world", FROM(rollout_options, opt, "world"), .value = "W",
      .complete = CLI_COMPLETE_WORLDS},
@@ -77,6 +80,7 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE, "takes one run directory, not %d; see plumb rollout --help",
                          files);
     if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
+    cmd->opt.encoded = !cmd->no_encoded;
     char path[SHARE_PATH_SIZE];
     // A name that is not a path may be a model of the zoo.
     if (!zoo_find(path, c, file[0])) return EXIT_FAILED;
@@ -98,9 +102,10 @@ const cli_command cmd_rollout = {
     .text =
         "RUN is a run directory of plumb train, or the name of a trained model that is installed "
         "with "
-        "plumb, as hgn++-mass-spring. Writes latent (videos, frames, q then p), truth, variance, "
-        "frames and prediction, which "
-        "plumb measure, plumb forecast and plumb report read. The model takes the first frames of "
+        "plumb, as hgn++-mass-spring. Writes latent (videos, frames, q then p), truth, energy, "
+        "variance, frames and prediction, and encoded, the latents inferred from the true frames "
+        "around each frame. plumb measure, probe, dynamics, forecast and report read them. The "
+        "model takes the first frames of "
         "each video as input and predicts all of them. A model that cannot run backward leaves out "
         "the frames before the first it can predict. The latents of a Lagrangian model are (q, v), "
         "and momenta is written too.\n\n"

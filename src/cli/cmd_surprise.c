@@ -30,7 +30,8 @@ typedef struct surprise_command {
     scorer_words scorers;
     plumb_surprise_losses_options losses;
     plumb_surprise_options opt;
-    bool example, json;
+    bool example;
+    cli_format format;
 } surprise_command;
 
 static const char *const array_names[ARRAY_COUNT] = {
@@ -76,7 +77,7 @@ static const cli_option command_options[] = {
      .help = "show on two Gaussians why surprise alone misleads; reads no file"},
     {.name = "figure", .kind = OPTION_STRING, AT(figure), .value = "F.svg",
      .help = "draw the ROC curves of single clips, or the example, to a .svg or .png file"},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -509,7 +510,7 @@ static int print_result(const surprise_command *cmd, const plumb_surprise *resul
         plumb_record_free(record);
     }
     if (code == EXIT_DONE)
-        code = cli_print(&cmd_surprise, cmd->json, fill_record, print_text, &output);
+        code = cli_print(&cmd_surprise, cmd->format, fill_record, print_text, &output);
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
 }
 
@@ -539,7 +540,7 @@ static int measure_singles(const surprise_command *cmd, const surprise_arrays *i
     plumb_surprise_clips clips;
     if (plumb_surprise_clips_measure(&clips, &in->losses.clips, &in->losses.possible, &cmd->opt))
         return cli_last_error(&cmd_surprise);
-    return cli_print(&cmd_surprise, cmd->json, fill_clips_record, print_clips, &clips);
+    return cli_print(&cmd_surprise, cmd->format, fill_clips_record, print_clips, &clips);
 }
 
 // Measures the arrays and prints the result. `file` is NULL if there are several files.
@@ -585,7 +586,7 @@ static int run(void *given, int files, char **file)
             return cli_error(&cmd_surprise, EXIT_USAGE, "--prior must be between 0 and 1");
         if (cmd->figure) code = save_figure(cmd, NULL);
         if (code != EXIT_DONE) return code;
-        return cli_print(&cmd_surprise, cmd->json, fill_example_record, print_example, cmd);
+        return cli_print(&cmd_surprise, cmd->format, fill_example_record, print_example, cmd);
     }
     surprise_arrays in = {0};
     code = read_input(&in, cmd, files, file);

@@ -3,6 +3,7 @@
 // starts at its first step; true states and frames before it are dropped.
 #include "evaluate/model_rollout.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -42,6 +43,55 @@ plumb_status model_rollout_run(rollout_arrays *out, trained_model *trained, cons
                                    .momenta = out->momenta,
                                    .prediction = out->prediction};
     return model->dynamics->rollout(model->context, &job);
+}
+
+// Copies the windows of input frames of one video side by side: (places, window, frame).
+static void copy_windows(uint8_t *out, const uint8_t *video, int64_t places, size_t window_size,
+                         size_t frame)
+{
+    for (int64_t k = 0; k < places; k++)
+        memcpy(out + (size_t)k * window_size, video + (size_t)k * frame, window_size);
+}
+
+plumb_status model_rollout_encode(float **out, trained_model *trained, const video_set *videos,
+                                  int64_t steps, int threads)
+{
+    const trainable_model *model = &trained->model;
+    const model_dynamics *dynamics = model->dynamics;
+    const int64_t window = dynamics->window, first = dynamics->first_step, n = dynamics->latents;
+    const int64_t inferred = dynamics->inferred_step, places = videos->steps - window + 1;
+    // Enough steps to reach the state that is inferred, and one to predict.
+    const int64_t least = first + inferred + 1, job_steps = window < least ? least : window + 1;
+    const int64_t rolled = job_steps - first;
+    const size_t frame = (size_t)(videos->height * videos->width * videos->channels);
+    const size_t window_size = (size_t)window * frame;
+    *out = NULL;
+    if (places < 1)
+        return fail(PLUMB_ESHAPE, "videos of %lld frames; %s infers a state from %lld",
+                    (long long)videos->steps, model->name, (long long)window);
+    float *encoded = ARENA_ALLOC(&trained->mem, float, (videos->count * steps * n));
+    uint8_t *windows = ARENA_ALLOC(&trained->mem, uint8_t, (places * (int64_t)window_size));
+    float *latent = ARENA_ALLOC(&trained->mem, float, (places * rolled * n));
+    if (!encoded || !windows || !latent) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < videos->count * steps * n; i++) encoded[i] = NAN;
+    // The rollout of each window is thrown away but for the state that was inferred.
+    const model_rollout_job job = {.frames = windows,
+                                   .count = places,
+                                   .steps = job_steps,
+                                   .input_steps = window,
+                                   .threads = threads,
+                                   .latent = latent};
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; !st && i < videos->count; i++) {
+        copy_windows(windows, videos->frames + (size_t)(i * videos->steps) * frame, places,
+                     window_size, frame);
+        st = model->dynamics->rollout(model->context, &job);
+        for (int64_t k = 0; !st && k < places && k + inferred < steps; k++)
+            memcpy(encoded + (i * steps + k + inferred) * n, latent + (k * rolled + inferred) * n,
+                   (size_t)n * sizeof *encoded);
+    }
+    if (!st) *out = encoded;
+    return st;
 }
 
 // Moves the rows of every item forward, so that the first `first` steps are dropped.

@@ -26,6 +26,12 @@ typedef struct rollout_request {
 plumb_status model_rollout_run(rollout_arrays *out, trained_model *trained, const video_set *videos,
                                const rollout_request *request);
 
+/// Infers a state around each of the first `steps` frames from `first_step` on, from true frames
+/// alone: out (count, steps, latents), NaN where a window of input frames does not fit into the
+/// video. In the memory of `trained`.
+plumb_status model_rollout_encode(float **out, trained_model *trained, const video_set *videos,
+                                  int64_t steps, int threads);
+
 /// Removes from each video's states the steps before the model's first one; `steps` there are.
 void model_rollout_drop_states(test_videos *test, const trained_model *trained, int64_t steps);
 

@@ -79,6 +79,8 @@ static const option_spec rollout_specs[] = {
              "by its defaults): latents and states, no frames"},
     {MEMBER(traversal_steps), .kind = OPTION_INT64, .low = 0, .high = 100000,
      .help = "steps of rollouts from the first state with one latent at -2, 0 and 2; 0: none"},
+    {MEMBER(encoded), .kind = OPTION_BOOL,
+     .help = "write the latents inferred from the true frames around each frame too"},
     {0},
 };
 #undef MEMBER
@@ -180,7 +182,8 @@ plumb_status plumb_evaluation_set_protocol(plumb_evaluation_options *options,
 
 void plumb_rollout_options_init(plumb_rollout_options *options, size_t size)
 {
-    const plumb_rollout_options defaults = {.size = sizeof defaults, .count = 10, .steps = 120};
+    const plumb_rollout_options defaults = {
+        .size = sizeof defaults, .count = 10, .steps = 120, .encoded = true};
     options_init(options, size, &defaults, sizeof defaults);
 }
 

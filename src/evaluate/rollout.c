@@ -96,8 +96,27 @@ static plumb_status roll_out_traversal(latent_traversal *out, trained_model *tra
 typedef struct rollout_extras {
     float *traversal; // NULL if there is none
     latent_traversal moving;
+    float *encoded; // (count, steps, latents); NULL if there is none
     uint8_t *names; // (latents, MODEL_NAME_SIZE), padded with 0; NULL if latents have no names
 } rollout_extras;
+
+// States inferred around every frame of the rollout. A window reaches beyond its state, so longer
+// videos are simulated; a file has what it has.
+static plumb_status encode_frames(float **out, trained_model *trained, const test_videos *test,
+                                  const test_videos_request *request, int64_t steps)
+{
+    const model_dynamics *dynamics = trained->model.dynamics;
+    const int64_t after = dynamics->window - 1 - dynamics->first_step - dynamics->inferred_step;
+    test_videos longer = *test;
+    if (!request->data && after > 0) {
+        test_videos_request more = *request;
+        more.steps = more.rendered_steps = test->videos.steps + after;
+        more.canonical = more.parameters = false;
+        const plumb_status st = test_videos_get(&longer, trained, &more);
+        if (st) return st;
+    }
+    return model_rollout_encode(out, trained, &longer.videos, steps, request->threads);
+}
 
 static plumb_status copy_names(uint8_t **out, trained_model *trained)
 {
@@ -155,6 +174,13 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         arrays[count++] =
             (plumb_named_array){"momenta", plumb_array_view(rollout->momenta, PLUMB_FLOAT32, 3,
                                                             (int64_t[]){n, steps, m / 2})};
+    if (extras->encoded)
+        arrays[count++] =
+            (plumb_named_array){"encoded", plumb_array_view(extras->encoded, PLUMB_FLOAT32, 3,
+                                                            (int64_t[]){n, steps, m})};
+    if (test->energy)
+        arrays[count++] = (plumb_named_array){
+            "energy", plumb_array_view(test->energy, PLUMB_FLOAT64, 2, (int64_t[]){n, steps})};
     if (extras->traversal)
         arrays[count++] = (plumb_named_array){
             "traversal", plumb_array_view(extras->traversal, PLUMB_FLOAT32, 5,
@@ -242,6 +268,8 @@ plumb_status plumb_rollout_save(const char *path, const char *run,
             st =
                 roll_out_traversal(&extras.moving, &trained, &test.videos, &rollout, &opt, threads);
     }
+    if (!st && opt.encoded && !opt.measured && !opt.backward)
+        st = encode_frames(&extras.encoded, &trained, &test, &wanted, rollout.steps);
     if (!st) st = copy_names(&extras.names, &trained);
     if (!st) st = write_rollout(path, &trained, &test, &rollout, &extras);
     trained_model_close(&trained);

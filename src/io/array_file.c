@@ -16,6 +16,7 @@
 #include "io/csv.h"
 #include "io/folder.h"
 #include "io/hdf5/client.h"
+#include "io/join.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/pth.h"
@@ -169,12 +170,32 @@ plumb_status array_file_info(plumb_array *out, uint64_t *offset, const input_fil
     return plumb_file_read_array(out, file, file->names.name[index]);
 }
 
+// Reads the arrays of "q,p" and joins them.
+static plumb_status read_joined(plumb_array *out, plumb_file *file, const char *names)
+{
+    int64_t count = 1;
+    for (const char *at = names; *at; at++) count += *at == ',';
+    plumb_array *parts = ARENA_ALLOC(&file->mem, plumb_array, count);
+    char *copy = arena_strdup(&file->mem, names);
+    if (!parts || !copy) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < count; i++) {
+        char *end = strchr(copy, ',');
+        if (end) *end = 0;
+        const plumb_status st = plumb_file_read_array(&parts[i], file, copy);
+        if (st) return st;
+        if (end) copy = end + 1;
+    }
+    const bool table = file->format->open == csv_open;
+    return join_arrays(out, &file->mem, parts, count, table, names);
+}
+
 plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const char *name)
 {
     REQUIRE_ARGUMENT(out);
     REQUIRE_ARGUMENT(file);
     REQUIRE_ARGUMENT(name);
     const int64_t index = find_array(file, name);
+    if (index < 0 && strchr(name, ',')) return read_joined(out, file, name);
     if (index < 0) {
         char names[400];
         if (file->names.count == 1 && !file->names.name[0][0])

@@ -17,11 +17,9 @@
 #include "base/options_struct.h"
 #include "base/status.h"
 #include "plumb/evaluation.h"
-#include "plumb/kappa.h"
 #include "plumb/report.h"
 #include "plumb/rollout.h"
-#include "plumb/surprise.h"
-#include "plumb/world.h"
+#include "report/measure_arrays.h"
 #include "report/options.h"
 #include "report/state_readout.h"
 
@@ -70,169 +68,14 @@ static void get_base_name(char out[256], const char *path)
         if (!strcmp(dot, suffixes[i])) *dot = 0;
 }
 
-// ---- arrays that are measured ----
-
-// Adds a record to the report and frees it.
-static plumb_status add_and_free_record(plumb_report *report, const char *name,
-                                        plumb_record *record)
-{
-    const char *text;
-    plumb_status st = record ? plumb_record_to_json(&text, record)
-                             : fail(PLUMB_EMEMORY, "out of memory for a record");
-    if (!st) st = plumb_report_add_record(report, name, text);
-    plumb_record_free(record);
-    return st;
-}
-
-// The array of this name; `ndim` 0 accepts any number of axes.
-static const plumb_array *find_array(const plumb_named_array *arrays, int64_t count,
-                                     const char *name, int ndim)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!strcmp(arrays[i].name, name) && (!ndim || arrays[i].array.ndim == ndim))
-            return &arrays[i].array;
-    return NULL;
-}
-
-// The arrays of a phase space; `latent` or `truth` is NULL if there is none.
-static plumb_phase_space_input find_phase_space(const plumb_named_array *arrays, int64_t count)
-{
-    return (plumb_phase_space_input){.size = sizeof(plumb_phase_space_input),
-                                     .latent = find_array(arrays, count, "latent", 3),
-                                     .variance = find_array(arrays, count, "variance", 0),
-                                     .momenta = find_array(arrays, count, "momenta", 3),
-                                     .truth = find_array(arrays, count, "truth", 3),
-                                     .canonical = find_array(arrays, count, "canonical", 3),
-                                     .energy = find_array(arrays, count, "energy", 2)};
-}
-
-// out (trajectories, k): the array "constants", or those with the names of constants of a world;
-// ndim 0 if there are none. In the memory of `mem`.
-static plumb_status find_constants(plumb_array *out, arena *mem, const plumb_named_array *arrays,
-                                   int64_t count, int64_t trajectories)
-{
-    enum { MAX_VALUES = 8 };
-    const plumb_array *together = find_array(arrays, count, "constants", 2);
-    const char *name = together ? "constants" : plumb_world_constant_name(0);
-    double *all = NULL;
-    int64_t wide = 0;
-    for (int64_t i = 1; name; name = together ? NULL : plumb_world_constant_name(i++)) {
-        const plumb_array *found = find_array(arrays, count, name, 0);
-        if (!found || found->ndim < 1 || found->ndim > 2 || found->shape[0] != trajectories)
-            continue;
-        const int64_t more = found->ndim == 2 ? found->shape[1] : 1;
-        if (more < 1 || more > MAX_VALUES) continue;
-        double *joined = ARENA_ALLOC(mem, double, (trajectories * (wide + more)));
-        if (!joined) return PLUMB_EMEMORY;
-        for (int64_t k = 0; k < trajectories; k++) {
-            double *to = joined + k * (wide + more);
-            for (int64_t j = 0; j < wide; j++) to[j] = all[k * wide + j];
-            plumb_array_to_double(to + wide, found, k * more, more);
-        }
-        all = joined, wide += more;
-    }
-    if (wide) *out = plumb_array_view(all, PLUMB_FLOAT64, 2, (int64_t[]){trajectories, wide});
-    return PLUMB_OK;
-}
-
-// Measures SyMetric and kappa, if the arrays for them exist. The map of SyMetric is kept for the
-// figures.
-static plumb_status measure_phase_space(plumb_report *report, const char *name,
-                                        const plumb_named_array *arrays, int64_t count, int threads)
-{
-    plumb_phase_space result;
-    plumb_phase_space_options options = plumb_phase_space_defaults();
-    options.threads = threads;
-    const plumb_phase_space_input in = find_phase_space(arrays, count);
-    if (!in.latent || !in.truth) return PLUMB_OK;
-    arena mem = {0};
-    plumb_array constants = {0};
-    plumb_kappa_options kappa = plumb_kappa_defaults();
-    plumb_status st = find_constants(&constants, &mem, arrays, count, in.truth->shape[0]);
-    if (constants.ndim) kappa.constants = &constants;
-    options.kappa = &kappa;
-    if (!st) st = plumb_phase_space_measure(&result, &in, &options);
-    arena_clear(&mem);
-    if (st) return st;
-    options.kappa = NULL;
-    plumb_record *record = plumb_record_create();
-    if (record) plumb_phase_space_record(record, &result, &options);
-    st = add_and_free_record(report, name, record);
-    report_model *model = st ? NULL : report_model_find(report, name);
-    if (!st)
-        st = model ? state_readout_set(model, &report->mem, &result.polynomial) : PLUMB_EMEMORY;
-    plumb_phase_space_clear(&result);
-    return st;
-}
-
-// Measures MSE and VPT, if the arrays for them exist.
-static plumb_status measure_forecast(plumb_report *report, const char *name,
-                                     const plumb_named_array *arrays, int64_t count, int threads)
-{
-    plumb_forecast result;
-    plumb_forecast_options options = plumb_forecast_defaults();
-    options.threads = threads;
-    // The mean over trajectories, as in the paper.
-    options.average = PLUMB_FORECAST_AVERAGE_MEAN;
-    // (trajectories, steps, height, width, channels)
-    const plumb_array *truth = find_array(arrays, count, "frames", 5),
-                      *prediction = find_array(arrays, count, "prediction", 5);
-    if (!truth) truth = find_array(arrays, count, "truth", 5);
-    if (!truth || !prediction) return PLUMB_OK;
-    // Short videos: the first half counts as what the model was trained on.
-    if (truth->shape[1] <= options.split) options.split = truth->shape[1] / 2;
-    plumb_status st = plumb_forecast_measure(&result, prediction, NULL, truth, NULL, &options);
-    if (st) return st;
-    plumb_record *record = plumb_record_create();
-    if (record) plumb_forecast_record(record, &result, &options);
-    plumb_forecast_clear(&result);
-    return add_and_free_record(report, name, record);
-}
-
-// Measures surprise, if the arrays for it exist.
-static plumb_status measure_surprise(plumb_report *report, const char *name,
-                                     const plumb_named_array *arrays, int64_t count, int threads)
-{
-    plumb_surprise result;
-    plumb_surprise_options options = plumb_surprise_defaults();
-    options.threads = threads;
-    plumb_surprise_input in = {.size = sizeof in,
-                               .surprise = find_array(arrays, count, "surprise", 0),
-                               .prediction = find_array(arrays, count, "prediction", 6),
-                               .feature = find_array(arrays, count, "feature", 0),
-                               .observation = find_array(arrays, count, "observation", 0),
-                               .surprise_naive = find_array(arrays, count, "surprise_voe", 0),
-                               .concepts = find_array(arrays, count, "concept", 0),
-                               .error_unit = find_array(arrays, count, "unit", 0),
-                               .motion = find_array(arrays, count, "motion", 0),
-                               .observation_concepts =
-                                   find_array(arrays, count, "observation_concept", 0)};
-    // Six axes: (tuples, 4, frames, height, width, channels). Stored surprise is preferred.
-    if (!in.surprise) in.truth = find_array(arrays, count, "truth", 6);
-    if (in.surprise) in.prediction = NULL;
-    if (!in.surprise && !(in.truth && in.prediction)) return PLUMB_OK;
-    plumb_status st = plumb_surprise_measure(&result, &in, &options);
-    if (st) return st;
-    plumb_record *record = plumb_record_create();
-    if (record) plumb_surprise_record(record, &result, &options);
-    if (!in.surprise && result.frames) { // surprise per frame, for the figure
-        const plumb_named_array moments = {
-            "surprise", plumb_array_view((void *)result.frame_surprise, PLUMB_FLOAT64, 3,
-                                         (int64_t[]){result.tested, 4, result.frames})};
-        st = report_model_add_arrays(report, name, &moments, 1);
-    }
-    plumb_surprise_clear(&result);
-    if (!st) return add_and_free_record(report, name, record);
-    plumb_record_free(record);
-    return st;
-}
+// ---- arrays ----
 
 // The latents of a Lagrangian model are (q, v). Where the file has its momenta, they replace v, and
 // their own array is no longer needed: a phase space is (q, p), for measures and figures alike.
 static plumb_status join_momenta(plumb_named_array *arrays, int64_t count, arena *mem)
 {
-    plumb_array *latent = (plumb_array *)find_array(arrays, count, "latent", 3);
-    const plumb_array *momenta = find_array(arrays, count, "momenta", 3);
+    plumb_array *latent = (plumb_array *)measure_find_array(arrays, count, "latent", 3);
+    const plumb_array *momenta = measure_find_array(arrays, count, "momenta", 3);
     // Another shape is left to the measure, whose message names it.
     if (!latent || !momenta || momenta->shape[0] != latent->shape[0] ||
         momenta->shape[1] != latent->shape[1] || 2 * momenta->shape[2] != latent->shape[2])
@@ -280,16 +123,16 @@ static plumb_status add_arrays(plumb_report *report, const char *name, const cha
     if (!st) st = read_arrays(&arrays, &count, &mem, file);
     // Without any of these arrays no measure applies.
     if (!st && measure &&
-        !(find_array(arrays, count, "latent", 3) && find_array(arrays, count, "truth", 3)) &&
-        !find_array(arrays, count, "prediction", 0) && !find_array(arrays, count, "surprise", 0))
+        !(measure_find_array(arrays, count, "latent", 3) &&
+          measure_find_array(arrays, count, "truth", 3)) &&
+        !measure_find_array(arrays, count, "prediction", 0) &&
+        !measure_find_array(arrays, count, "surprise", 0))
         st =
             fail(PLUMB_EFILE,
                  "%s: has neither latent and truth, nor frames and prediction, nor surprise", path);
     // The latents come first, so that the map of SyMetric can be applied to them.
     if (!st) st = report_model_add_arrays(report, name, arrays, count);
-    if (!st && measure) st = measure_phase_space(report, name, arrays, count, threads);
-    if (!st && measure) st = measure_forecast(report, name, arrays, count, threads);
-    if (!st && measure) st = measure_surprise(report, name, arrays, count, threads);
+    if (!st && measure) st = measure_arrays(report, name, arrays, count, threads);
     plumb_file_close(file);
     arena_clear(&mem);
     return st;
@@ -366,8 +209,8 @@ static plumb_status read_states_off(report_model *model, arena *keep, const char
     plumb_status st = plumb_file_open(&file, path);
     if (!st) st = read_arrays(&arrays, &count, &mem, file);
     if (!st) {
-        const plumb_phase_space_input in = find_phase_space(arrays, count);
-        const plumb_array *parameters = find_array(arrays, count, "parameters", 2);
+        const plumb_phase_space_input in = measure_find_phase_space(arrays, count);
+        const plumb_array *parameters = measure_find_array(arrays, count, "parameters", 2);
         if (parameters) st = report_model_set_constants(model, keep, in.latent, parameters);
         if (!st) st = plumb_symetric_measure(&measured, in.latent, in.variance, in.truth, &options);
     }

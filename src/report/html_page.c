@@ -11,6 +11,7 @@
 #include "plot/palette.h"
 #include "report/paper_table.h"
 #include "report/report_model.h"
+#include "report/state_tables.h"
 
 // A sheet is one image with all frames; at most 240 frames keep the page small.
 enum { SHEET_FRAMES = 240, SHEET_COLUMNS = 20, VIDEO_WIDTH = 192 };
@@ -53,6 +54,7 @@ static const char style[] =
     "footer{margin-top:64px;padding-top:14px;border-top:1px solid "
     "var(--GRID);color:var(--PALE);font-size:14px}"
     "code{font-size:14px;overflow-wrap:anywhere}summary{cursor:pointer;color:var(--PALE)}"
+    "@media(max-width:640px){main{padding:20px 14px 48px}table{display:block;overflow-x:auto}}"
     "@media "
     "print{body{background:#fff}main{max-width:none;padding:0}h2{break-before:page}h2:first-of-type"
     "{break-before:auto}figure,table,.verdict{break-inside:avoid}.scrub{display:none}*{-webkit-"
@@ -191,7 +193,7 @@ static void print_scorers(buffer *html, const report_model *model)
 // Prints the table of all measures.
 static void print_numbers(buffer *html, const report_model *model)
 {
-    // A model without measures gets no table.
+    // A model without these measures gets no table.
     if (!model->measure && !model->mlp && !model->forecast && !model->surprise) return;
     buffer_printf(html, "<table><tr><th>measure</th><th>value</th><th>95 %% "
                         "interval</th><th>wanted</th><th>question</th></tr>\n");
@@ -211,13 +213,39 @@ static void print_numbers(buffer *html, const report_model *model)
     buffer_printf(html, "</table>\n");
 }
 
+// A part of the record of a model, as the page calls it.
+typedef struct record_part {
+    const json_tree *record;
+    const char *name, *count; // the key of the number of trajectories or tuples
+} record_part;
+
+// One row per measure: number of inputs, seed, version and hash.
+static void print_part(buffer *html, const record_part *part)
+{
+    const json_tree *record = part->record;
+    buffer_printf(html,
+                  "<tr><td>%s</td><td>%.6g %s</td><td>seed %.20g</td><td>measure version "
+                  "%.3g</td><td>input <code>",
+                  part->name, json_tree_double(record, part->count),
+                  strcmp(part->count, "tuples") ? "trajectories" : "tuples",
+                  json_tree_double(record, "seed"), json_tree_double(record, "measure_version"));
+    html_page_text(html, json_tree_string(record, "input_hash"));
+    buffer_printf(html, "</code>");
+    if (isfinite(json_tree_double(record, "k")))
+        buffer_printf(html, ", k = %.6g neighbours", json_tree_double(record, "k"));
+    buffer_printf(html, "</td></tr>\n");
+}
+
 // The reasons given by the measures, and what is needed to repeat the numbers.
 static void print_details(buffer *html, const report_model *model)
 {
-    // Parallel lists: entry i of `parts` is called names[i].
-    const json_tree *const parts[] = {model->measure, model->mlp, model->forecast, model->surprise};
-    static const char *const names[] = {"phase space, polynomial", "phase space, MLP", "forecast",
-                                        "surprise"};
+    const record_part parts[] = {{model->measure, "phase space, polynomial", "trajectories"},
+                                 {model->mlp, "phase space, MLP", "trajectories"},
+                                 {model->dynamics, "motion", "n"},
+                                 {model->state_forecast, "predicted states", "n"},
+                                 {model->probe, "probes", "n"},
+                                 {model->forecast, "forecast", "n"},
+                                 {model->surprise, "surprise", "tuples"}};
     if (model->measure && json_tree_string(model->measure, "why")) {
         buffer_printf(html, "<p class=pale>SyMetric: ");
         html_page_text(html, json_tree_string(model->measure, "why"));
@@ -229,27 +257,9 @@ static void print_details(buffer *html, const report_model *model)
         html_page_text(html, why);
         buffer_printf(html, ".</p>\n");
     }
-    // One row per measure: number of inputs, seed, version and hash.
     buffer_printf(html, "<details><summary>Inputs, seeds and settings</summary><table>\n");
-    for (int i = 0; i < 4; i++) {
-        if (!parts[i]) continue;
-        const double n = json_tree_double(parts[i], "trajectories"),
-                     m = json_tree_double(parts[i], "n");
-        buffer_printf(html,
-                      "<tr><td>%s</td><td>%.6g %s</td><td>seed %.20g</td><td>measure version "
-                      "%.3g</td><td>input <code>",
-                      names[i],
-                      i < 2    ? n
-                      : i == 2 ? m
-                               : json_tree_double(parts[i], "tuples"),
-                      i == 3 ? "tuples" : "trajectories", json_tree_double(parts[i], "seed"),
-                      json_tree_double(parts[i], "measure_version"));
-        html_page_text(html, json_tree_string(parts[i], "input_hash"));
-        buffer_printf(html, "</code>");
-        if (isfinite(json_tree_double(parts[i], "k")))
-            buffer_printf(html, ", k = %.6g neighbours", json_tree_double(parts[i], "k"));
-        buffer_printf(html, "</td></tr>\n");
-    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].record) print_part(html, &parts[i]);
     // The settings of the run.
     for (const json_tree *setting = model->config ? json_tree_find(model->config, "settings")->child
                                                   : NULL;
@@ -369,15 +379,19 @@ static void print_verdict(buffer *html, const report_model *model)
     static const char *const classes[] = {"", "no", "yes"};
     static const char *const headings[] = {"Not judged", "It did not learn the physics",
                                            "It learnt the physics"};
+    static const char *const motion_headings[] = {
+        "Not judged", "It does not move as the world does", "It moves as the world does"};
     static const char *const surprise_headings[] = {"Not judged", "It does not expect the possible",
                                                     "It expects the possible"};
     char text[1600];
     const int verdict = 1 + verdict_text(text, sizeof text, model);
     const bool state = model->measure || model->mlp;
+    const char *const *words = state             ? headings
+                               : model->dynamics ? motion_headings
+                               : model->surprise ? surprise_headings
+                                                 : headings;
     buffer_printf(html, "<div class=\"verdict %s\"><b>%s</b>", classes[verdict],
-                  !verdict && state
-                      ? "Not decided"
-                      : (state || !model->surprise ? headings : surprise_headings)[verdict]);
+                  !verdict && state ? "Not decided" : words[verdict]);
     html_page_text(html, text);
     buffer_printf(html, "</div>\n");
 }
@@ -391,6 +405,12 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
     buffer_printf(html, "<section><h2 id=m%lld>", (long long)index);
     html_page_text(html, model->name);
     buffer_printf(html, "</h2>\n");
+    if (model->compare) {
+        state_tables_print_comparison(html, model);
+        st = print_figure(html, &figure_compare, report, model);
+        buffer_printf(html, "</section>\n");
+        return st;
+    }
     // What the model is, and how long it was trained.
     if (model_name || model->world) {
         buffer_printf(html, "<p class=pale>");
@@ -405,6 +425,7 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
     }
     print_verdict(html, model);
     print_numbers(html, model);
+    state_tables_print(html, model);
     print_details(html, model);
     if (!st) st = print_video(html, model);
     // Figures of all models are in the overview.
@@ -484,8 +505,9 @@ static plumb_status print_overview(buffer *html, const plumb_report *report)
                           : "");
     plumb_status st = PLUMB_OK;
     for (int i = 0; figures[i] && !st; i++)
-        // The counter-example comes at the end of the page.
-        if (figures[i]->all && !figures[i]->on_request && figures[i] != &figure_example)
+        // The counter-example comes at the end of the page, a comparison in its section.
+        if (figures[i]->all && !figures[i]->on_request && figures[i] != &figure_example &&
+            figures[i] != &figure_compare)
             st = print_figure(html, figures[i], report, NULL);
     return st;
 }

@@ -56,10 +56,25 @@ static void find_world(report_model *model, const char *name)
         model->world = plumb_world_get_info(world);
 }
 
+// Records of latents and states that have no phase space. Their keys are those of other records
+// too, so they are asked for first.
+static bool read_state_record(report_model *model, const json_tree *record)
+{
+    const char *kind = json_tree_string(record, "kind");
+    if (json_tree_has(record, "motion") && json_tree_has(record, "floor")) model->dynamics = record;
+    else if (json_tree_has(record, "targets") && json_tree_has(record, "dims"))
+        model->probe = record;
+    else if (kind && !strcmp(kind, "states") && json_tree_has(record, "vrmse"))
+        model->state_forecast = record;
+    else return false;
+    return true;
+}
+
 // Stores the known parts of a record. Returns false if it has none.
 static bool read_record(report_model *model, const json_tree *record)
 {
     bool known = false;
+    if (read_state_record(model, record)) return true;
     // config.json of a run.
     if (json_tree_has(record, "settings") && json_tree_has(record, "training")) {
         model->config = record;
@@ -114,6 +129,12 @@ plumb_status plumb_report_add_record(plumb_report *report, const char *name, con
     const json_tree *models =
         json_tree_find(record, "models"); // the record of plumb demo has several models
     bool known = false;
+    if (models && json_tree_find(record, "pairs")) { // that of plumb compare
+        report_model *model = report_model_find(report, name);
+        if (!model) return PLUMB_EMEMORY;
+        model->compare = record;
+        return PLUMB_OK;
+    }
     for (const json_tree *child = models ? models->child : record; child;
          child = models ? child->next : NULL) {
         const char *model_name = json_tree_string(child, "name");
@@ -123,7 +144,7 @@ plumb_status plumb_report_add_record(plumb_report *report, const char *name, con
     }
     return known ? PLUMB_OK
                  : fail(PLUMB_EFORMAT,
-                        "%s: a record without r2 and sym, vpt, scorers or settings: not one of "
+                        "%s: a record without r2, vpt, scorers, targets or settings: not one of "
                         "plumb's",
                         name);
 }
@@ -216,12 +237,13 @@ static plumb_status compute_errors(report_model *model, arena *mem, const plumb_
 static plumb_status read_states(report_model *model, arena *mem, const plumb_array *latent,
                                 const plumb_array *truth, const plumb_array *variance)
 {
-    if (latent->shape[0] != truth->shape[0] || latent->shape[1] < truth->shape[1] ||
-        latent->shape[2] % 2 || truth->shape[2] % 2)
+    // An odd number has no positions and momenta; probes take it all the same.
+    if (latent->shape[2] % 2 || truth->shape[2] % 2) return PLUMB_OK;
+    if (latent->shape[0] != truth->shape[0] || latent->shape[1] < truth->shape[1])
         return fail(
             PLUMB_ESHAPE,
             "latent is (%lld, %lld, %lld), truth (%lld, %lld, %lld); trajectories and steps "
-            "must be equal, and the last axes even",
+            "must be equal",
             (long long)latent->shape[0], (long long)latent->shape[1], (long long)latent->shape[2],
             (long long)truth->shape[0], (long long)truth->shape[1], (long long)truth->shape[2]);
     const int64_t count = truth->shape[0], steps = truth->shape[1], m = latent->shape[2];
@@ -471,13 +493,13 @@ void report_model_copy_frame(uint8_t *rgb, const report_model *model, const repo
 // ---- figures and pages ----
 
 // In the order of the page.
-const figure *const figures[] = {&figure_models,     &figure_correlation, &figure_phase,
-                                 &figure_trajectory, &figure_frames,      &figure_error,
-                                 &figure_traversal,  &figure_loss,        &figure_concepts,
-                                 &figure_surprise,   &figure_roc,         &figure_uniformity,
-                                 &figure_example,    &figure_paper_1,     &figure_paper_2a,
-                                 &figure_paper_2b,   &figure_paper_3abc,  &figure_paper_3d,
-                                 &figure_paper_3e,   &figure_routes,      NULL};
+const figure *const figures[] = {
+    &figure_models,     &figure_correlation, &figure_phase,     &figure_trajectory,
+    &figure_frames,     &figure_error,       &figure_traversal, &figure_loss,
+    &figure_concepts,   &figure_surprise,    &figure_roc,       &figure_uniformity,
+    &figure_example,    &figure_paper_1,     &figure_paper_2a,  &figure_paper_2b,
+    &figure_paper_3abc, &figure_paper_3d,    &figure_paper_3e,  &figure_routes,
+    &figure_motion,     &figure_probe,       &figure_compare,   NULL};
 
 plumb_status figure_render(buffer *out, const figure *entry, figure_kind kind,
                            const plumb_report *report, const report_model *model)

@@ -30,7 +30,9 @@ struct report_model {
     const json_tree *measure, *mlp; ///< SyMetric by polynomials and by a network
     const json_tree *kappa;         ///< the record with the keys kappa and canonical
     const json_tree *forecast, *surprise;
-    const char *failed; ///< why the run failed, or NULL
+    const json_tree *probe, *dynamics, *compare;
+    const json_tree *state_forecast; ///< plumb forecast of states
+    const char *failed;              ///< why the run failed, or NULL
 
     // Arrays, each NULL if there is none.
 
@@ -94,7 +96,8 @@ typedef struct figure {
 extern const figure figure_phase, figure_trajectory, figure_frames, figure_error, figure_traversal,
     figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise, figure_roc,
     figure_uniformity, figure_example, figure_paper_1, figure_paper_2a, figure_paper_2b,
-    figure_paper_3abc, figure_paper_3d, figure_paper_3e, figure_routes;
+    figure_paper_3abc, figure_paper_3d, figure_paper_3e, figure_routes, figure_probe, figure_motion,
+    figure_compare;
 
 /// All kinds of figure, in the order of the page; NULL at the end.
 extern const figure *const figures[];
@@ -131,8 +134,9 @@ bool report_model_is_partial(const report_model *model);
 void report_model_copy_frame(uint8_t *rgb, const report_model *model, const report_video *video,
                              int64_t item, int64_t step);
 
-/// Writes the verdict in words to `text`. Returns 1 if the model learnt the physics, 0 if it did
-/// not, -1 if that was not measured or not determined.
+/// Writes the verdict in words to `text`. Returns 1 if the model learnt the physics, or, where only
+/// its motion or its surprise was measured, if that is right; 0 if not, -1 if that was not measured
+/// or not determined.
 int verdict_text(char *text, size_t size, const report_model *model);
 
 #endif

@@ -131,6 +131,29 @@ static int describe_surprise(char *text, size_t size, const report_model *model)
     return above_chance;
 }
 
+// The verdict of plumb dynamics with its reason. Returns 1 if the motion is right, 0 if not, -1 if
+// that cannot be told.
+static int describe_motion(char *text, size_t size, const json_tree *record)
+{
+    char sentence[700];
+    const char *verdict = json_tree_string(record, "verdict"),
+               *why = json_tree_string(record, "verdict_why");
+    if (!verdict) return -1;
+    snprintf(sentence, sizeof sentence, "Motion, %s: %.600s.", verdict, why ? why : "");
+    append_sentence(text, size, sentence);
+    return !strcmp(verdict, "right") ? 1 : !strcmp(verdict, "unknown") ? -1 : 0;
+}
+
+// The mean R2 of a probe, which is no verdict: what can be read out need not be used.
+static void describe_probe(char *text, size_t size, const json_tree *record)
+{
+    char sentence[200];
+    text_format(sentence, sizeof sentence,
+                "A linear probe reads its targets out of the latents with a mean R2 of %.3g.",
+                json_tree_double(record, "r2"));
+    append_sentence(text, size, sentence);
+}
+
 int verdict_text(char *text, size_t size, const report_model *model)
 {
     char sentence[200];
@@ -138,6 +161,10 @@ int verdict_text(char *text, size_t size, const report_model *model)
     text[0] = 0;
     // The phase space decides; surprise only if there is no phase space.
     if (model->measure || model->mlp) verdict = (int)describe_phase_space(text, size, model);
+    if (model->dynamics) {
+        const int motion = describe_motion(text, size, model->dynamics);
+        if (!model->measure && !model->mlp) verdict = motion;
+    }
     const double vpt = report_model_vpt(model),
                  length = json_tree_double(model->forecast, "forward.length");
     // How long the predicted frames stay right.
@@ -159,6 +186,14 @@ int verdict_text(char *text, size_t size, const report_model *model)
     if (model->surprise) {
         const int above_chance = describe_surprise(text, size, model);
         if (verdict < 0) verdict = above_chance;
+    }
+    if (verdict < 0 && model->probe && isfinite(json_tree_double(model->probe, "r2")))
+        describe_probe(text, size, model->probe);
+    if (model->state_forecast) {
+        text_format(sentence, sizeof sentence, "Predicted states are right for %.4g of %.4g steps.",
+                    json_tree_double(model->state_forecast, "vpt"),
+                    json_tree_double(model->state_forecast, "scored"));
+        append_sentence(text, size, sentence);
     }
     // Without any measure: why.
     if (!text[0] && model->failed) {

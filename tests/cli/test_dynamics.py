@@ -183,9 +183,9 @@ def test_text_and_requirements(data):
 def test_mistakes_are_one_line(data):
     np.savez(data.folder / "a.npz", latent=data.encoded, truth=data.truth)
     refused("no array \"encoded\"", data.folder / "a.npz")
-    refused("latent has shape (40, 119, 10)", data.save(data.truth, latent=data.encoded[:, 1:]))
-    refused("truth has shape", data.save(data.truth, truth=data.truth[:, 1:]))
-    refused("energy has shape", data.save(data.truth, energy=data.energy[:, 1:]))
+    refused("latent has 119 steps and encoded 120: --align", data.save(data.truth, latent=data.encoded[:, 1:]))
+    refused("latent has 120 steps and truth 119", data.save(data.truth, truth=data.truth[:, 1:]))
+    refused("latent has 120 steps and energy 119", data.save(data.truth, energy=data.energy[:, 1:]))
     refused("12 must be left", data.save(data.truth), "--context", "110", code=2)
     refused("3 trajectories", data.save(data.truth, latent=data.encoded[:3], encoded=data.encoded[:3], truth=data.truth[:3],
                                         energy=data.energy[:3]), code=2)
@@ -193,3 +193,43 @@ def test_mistakes_are_one_line(data):
     encoded[1, 2, 3] = np.inf
     refused("trajectory 1, step 2", data.save(data.truth, encoded=encoded))
     refused("takes one file", code=2)
+
+
+def test_steps_without_encoded_latents_are_left_out(data):
+    encoded = data.encoded.copy()
+    encoded[:, :5], encoded[:, 110:] = np.nan, np.nan
+    got = answer(data.save(data.orbit(rate=0.93), encoded=encoded))
+    part = slice(5, 110)
+    latent = data.encode(data.orbit(rate=0.93)) + data.noise[1]
+    wanted = answer(data.save(data.truth, latent=latent[:, part], encoded=data.encoded[:, part], truth=data.truth[:, part], energy=data.energy[:, part]))
+    assert (got["unencoded_before"], got["unencoded_after"]) == (5, 10) and (wanted["unencoded_before"], wanted["unencoded_after"]) == (0, 0)
+    without = ("input_hash", "unencoded_before", "unencoded_after")
+    assert numbers(got, *without) == numbers(wanted, *without)
+    # The context counts from the first step of the file.
+    file = data.save(data.orbit(rate=0.93), encoded=encoded)
+    assert answer(file, "--context", "25")["motion"]["step_vrmse"] != got["motion"]["step_vrmse"]
+    encoded[0, 50] = np.nan
+    refused("encoded has NaN", data.save(data.truth, encoded=encoded))
+    refused("encoded is NaN everywhere", data.save(data.truth, encoded=np.full_like(encoded, np.nan)))
+
+
+@pytest.mark.parametrize("model", ["hgn++", "hgn", "lgn", "ode", "rgn", "ar"])
+def test_a_rollout_has_what_dynamics_needs(tmp_path, model):
+    program = Program()
+    program.run("train", model, "--world", "mass-spring", "--preset", "tiny", "--steps", 1, "--out", tmp_path / "run")
+    program.run("rollout", tmp_path / "run", "--count", 5, "--steps", 40, "--out", tmp_path / "x.npz")
+    with np.load(tmp_path / "x.npz") as arrays:
+        x = {name: arrays[name] for name in arrays}
+    assert x["encoded"].shape == x["latent"].shape
+    # Around the state that is inferred, both are the same inference; it is the first one that has frames before it.
+    finite = np.isfinite(x["encoded"]).all((0, 2))
+    first = finite.argmax()
+    assert finite[first:].all() and (x["encoded"][:, first] == x["latent"][:, first]).all() and first < 30
+    # Energy belongs to its own step: k q^2 / 2 + p^2 / 2m with the parameters k, m.
+    q, p = x["truth"][..., 0], x["truth"][..., 1]
+    k, m = x["parameters"][:, :1], x["parameters"][:, 1:2]
+    assert np.allclose(x["energy"], k * q ** 2 / 2 + p ** 2 / (2 * m), rtol=1e-12)
+    assert answer(tmp_path / "x.npz")["unencoded_before"] == first
+    program.run("rollout", tmp_path / "run", "--count", 5, "--steps", 40, "--out", tmp_path / "y.npz", "--no-encoded")
+    with np.load(tmp_path / "y.npz") as arrays:
+        assert "encoded" not in arrays and (arrays["latent"] == x["latent"]).all()

@@ -175,7 +175,7 @@ def test_requirements(data):
 
 
 def test_mistakes_are_one_line(data):
-    refused("they must be equal", data.save("a.npz", truth=data.truth, prediction=data.prediction[:, :-1]))
+    refused("truth has 100 steps and prediction 99: --align", data.save("a.npz", truth=data.truth, prediction=data.prediction[:, :-1]))
     refused("truth has shape (12, 100)", data.save("a.npz", truth=data.truth[..., 0], prediction=data.truth[..., 0]))
     refused("never changes", data.save("a.npz", truth=np.ones((4, 5, 2)), prediction=np.ones((4, 5, 2))))
     refused("truth has 100 steps", data.file, "--context", "100", code=2)

@@ -230,3 +230,65 @@ def test_damaged_results_and_missing_folders_are_one_line(runs, old, tmp_path):
     report.refused("", runs / "two", "--out", old)
     (runs / "two/results.json").unlink()
     report.refused("", GOOD, "--out", tmp_path / "no/such/place.html")
+
+
+# ---- latents and states of any kind ----
+
+@pytest.fixture(scope="module")
+def latents(shared):
+    """Springs in five latents: encoded, and rolled out 7 % too slow."""
+    rng = np.random.default_rng(6)
+    radius, phase = rng.uniform(0.5, 1.5, (20, 1)), rng.uniform(0, 6.28, (20, 1))
+    t, mix = 0.15 * np.arange(60), rng.normal(size=(2, 5))
+    truth, late = (np.stack([radius * np.cos(w * t + phase), -radius * np.sin(w * t + phase)], -1) for w in (1, 0.93))
+    encoded = truth @ mix + 0.01 * rng.normal(size=(20, 60, 5))
+    encoded[:, :3] = np.nan
+    np.savez(shared / "odd.npz", latent=late @ mix, encoded=encoded, truth=truth, energy=(truth ** 2).sum(-1) / 2)
+    np.savez(shared / "states.npz", truth=truth, prediction=late)
+    np.savez(shared / "probe.npz", latent=truth @ mix, truth=truth)
+    return shared
+
+
+def headings(page):
+    return re.findall(r"<h3>([^<]*)", page.read_text())
+
+
+def test_arrays_of_an_odd_number_of_latents_are_probed_and_their_motion_is_judged(latents, page):
+    report.run(latents / "odd.npz", "--out", page)
+    text = page.read_text()
+    assert verdicts(page) == ["no"] and "It does not move as the world does" in text and "Motion, out-of-step" in text
+    assert headings(page)[:2] == ["Motion", "Probes"] and "truth[1]" in text and "energy" in text
+    assert "How the error of the state grows" in headings(page) and "What can be read out of the latents" in headings(page)
+
+
+def test_predicted_states_have_their_errors(latents, page):
+    report.run(latents / "states.npz", "--out", page)
+    got = Program("forecast").answer(latents / "states.npz")
+    assert headings(page) == ["Predicted states", "How the error of the state grows"] and verdicts(page) == [""]
+    assert f">{got['vrmse']:.4g} <" in page.read_text() and f"right for {got['vpt']:.4g} of 60 steps" in page.read_text()
+
+
+@pytest.mark.parametrize("command, file, name", [("dynamics", "odd.npz", "motion"), ("probe", "probe.npz", "probe"), ("forecast", "states.npz", "motion")])
+def test_records_of_probes_and_motion_are_pages_with_a_figure(latents, page, tmp_path, command, file, name):
+    (tmp_path / "x.json").write_text(json.dumps(Program(command).answer(latents / file)))
+    answer = report.answer(tmp_path / "x.json", "--out", page)
+    assert set(answer["figures"]) - {"example"} == {name}
+    report.run(tmp_path / "x.json", "--figure", name, "--out", tmp_path / "x.svg")
+    assert ElementTree.parse(tmp_path / "x.svg").getroot().tag.endswith("svg")
+
+
+def test_a_comparison_is_a_page(page, tmp_path):
+    rng = np.random.default_rng(1)
+    for name, mean in (("a", 1), ("b", 0), ("c", 0.5)):
+        np.save(tmp_path / f"{name}.npy", rng.normal(size=(3, 40)) + mean)
+    record = Program("compare").answer(*(tmp_path / f"{name}.npy" for name in "abc"))
+    (tmp_path / "x.json").write_text(json.dumps(record))
+    assert set(report.answer(tmp_path / "x.json", "--out", page)["figures"]) - {"example"} == {"compare"}
+    text = page.read_text()
+    assert verdicts(page) == [] and "a - b" in text and f"{record['models'][0]['mean']:.4g}" in text and f"{record['pairs'][1]['p_adjusted']:.4g}" in text
+
+
+def test_a_record_without_values_makes_a_page_without_figures(page, tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"targets": [{"name": "q"}], "dims": 3, "groups": []}\n')
+    assert set(report.answer(tmp_path / "x.jsonl", "--out", page)["figures"]) <= {"example"}
+    assert "never changes" in page.read_text()

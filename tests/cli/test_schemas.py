@@ -98,11 +98,76 @@ def cases(data):
     yield "surprise", ["surprise", "-k", "3"], {"surprise": data.surprise, "feature": data.feature, "concept": np.arange(20) % 2}
 
 
-@pytest.mark.parametrize("index", range(12))
+def measure_cases(data):
+    """Options and arrays of plumb measure whose records differ."""
+    mix = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    good = {"latent": data.truth @ mix, "truth": data.truth}
+    yield [], good
+    yield ["--resamples", "0"], {**good, "energy": data.energy, "m": np.linspace(1, 2, 12)}
+    yield ["--constants", "m"], {**good, "m": np.linspace(1, 2, 12)}
+    yield ["--published"], good
+    yield ["--coordinates-only", "--symplectic"], good
+    yield ["--mode", "reference", "--batch", "4", "--mask", "variance"], {**good, "variance": np.full((12, 2), 0.1)}
+    yield ["--lagrangian"], good
+    yield [], {"latent": 0 * data.truth, "truth": data.truth}
+    spoilt = np.where(np.arange(12)[:, None, None] == 3, np.nan, good["latent"])
+    yield ["--drop-nonfinite", "--drop-diverged"], {**good, "latent": spoilt}
+
+
+def command_cases(folder):
+    """Schema and words of every other command, in an order in which each finds its files."""
+    run, videos = folder / "run", folder / "videos.npz"
+    yield "worlds", ["worlds"]
+    yield "doctor", ["doctor"]
+    yield "simulate", ["simulate", "mass-spring", "--count", 3, "--steps", 12, "--out", videos]
+    yield "convert", ["convert", videos, folder / "x.tfrecord"]
+    yield "show", ["show", videos, "--out", folder / "x.png"]
+    yield "train", ["train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", 2, "--out", run]
+    yield "evaluate", ["evaluate", run, "--count", 2, "--steps", 20, "--measured", 6, "--method", "pr"]
+    yield "evaluate", ["evaluate", run, "--count", 2, "--steps", 20, "--measured", 6, "--method", "pr", "--protocol", "paper", "--no-save"]
+    yield "loops", ["evaluate", run, "--loops", 3, "--loop-states", 8]
+    yield "rollout", ["rollout", run, "--count", 2, "--steps", 20, "--out", folder / "r.npz"]
+    yield "report", ["report", folder / "r.npz", "--out", folder / "r.html"]
+    yield "simulate", ["simulate", "rooms/solidity", "--count", 12, "--image", 16, "--out", folder / "rooms.npz"]
+    yield "audit", ["audit", folder / "rooms.npz"]
+    yield "train", ["train", "predrnn", "--world", "rooms/freeform", "--preset", "tiny", "--steps", 1, "--out", folder / "video"]
+    yield "evaluate-video", ["evaluate", folder / "video", "--tuples", 10, "--films", 2]
+    (folder / "study.yaml").write_text("defaults: {preset: tiny, steps: 2}\nruns:\n  - {model: hgn++, world: mass-spring}\n"
+                                       "evaluate: {count: 2, steps: 10, measured: 4, method: pr}\n")
+    yield "sweep-plan", ["sweep", folder / "study.yaml", "--out", folder / "sweep", "--plan"]
+    yield "sweep", ["sweep", folder / "study.yaml", "--out", folder / "sweep"]
+    yield "surprise-example", ["surprise", "--example"]
+
+
+def write_clips(folder):
+    rng = np.random.default_rng(4)
+    (folder / "clips.csv").write_text("clip,group,possible,score\n" + "".join(
+        f"c{i},g{i // 2},{i % 2},{rng.uniform() + (i % 2 == 0)}\n" for i in range(60)))
+    return folder / "clips.csv"
+
+
+CASES = 12
+
+
+@pytest.mark.parametrize("index", range(CASES))
 def test_records_have_the_form_of_their_schema(data, index):
     name, (command, *options), arrays = list(cases(data))[index]
     schema = check(name, Program(command).answer(data.save(**arrays), *options))
     assert schema["title"] and schema["additionalProperties"] is False and set(schema["required"]) == set(schema["properties"])
+
+
+def test_records_of_measure_have_the_form_of_their_schema(data):
+    for options, arrays in measure_cases(data):
+        check("measure", Program("measure").answer(data.save(**arrays), *options))
+
+
+def test_records_of_every_other_command_have_the_form_of_their_schema(tmp_path):
+    for name, words in command_cases(tmp_path):
+        assert check(name, json.loads(Program().run(*words, "--json").stdout))["title"]
+
+
+def test_records_of_clips_have_the_form_of_their_schema(data):
+    check("surprise-clips", Program("surprise").answer(write_clips(data.folder)))
 
 
 @pytest.mark.parametrize("items", [1, 20])
@@ -112,9 +177,10 @@ def test_records_of_compare_have_the_form_of_their_schema(data, items):
     check("compare", Program("compare").answer(data.folder / "a.npy", data.folder / "b.npy"))
 
 
-def test_every_schema_is_tested(data):
-    assert {path.stem for path in SCHEMAS.glob("*.json")} == {name for name, _, _ in cases(data)} | {"compare"}
-    assert len(list(cases(data))) == 12
+def test_every_schema_is_tested(data, tmp_path):
+    assert len(list(cases(data))) == CASES
+    tested = {name for name, _, _ in cases(data)} | {name for name, _ in command_cases(tmp_path)}
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == tested | {"compare", "measure", "surprise-clips"}
 
 
 def test_a_record_of_another_form_is_found(data):

@@ -43,7 +43,7 @@ ALLOWED = {
     "plot": {"base", "io"},
     # Of worlds, measures and evaluate the report sees what every user sees.
     "report": {"base", "io", "plot", "plumb/world.h", "plumb/dataset.h", "plumb/kappa.h", "plumb/phase_space.h",
-               "plumb/surprise.h", "measures/rank_correlation.h", "plumb/evaluation.h", "plumb/rollout.h"},
+               "plumb/probe.h", "plumb/dynamics.h", "plumb/surprise.h", "measures/rank_correlation.h", "plumb/evaluation.h", "plumb/rollout.h"},
     # The list of all options.
     "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/flow", "measures/loops",
                "measures/phase_space", "measures/forecast", "measures/surprise", "measures/probe", "measures/dynamics", "compare", "distributed", "train", "evaluate", "sweep", "report"},

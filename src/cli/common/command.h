@@ -124,9 +124,30 @@ int cli_status_error(const cli_command *command, plumb_status st);
 typedef void cli_fill(plumb_record *record, const void *context);
 /// Prints a result as text.
 typedef void cli_print_text(const void *context);
-/// Prints a result to stdout: if `json`, as one line of JSON filled by `fill`, else as text by
-/// `text`. Returns the exit code.
-int cli_print(const cli_command *command, bool json, cli_fill *fill, cli_print_text *text,
+/// How results are printed.
+typedef enum cli_format {
+    CLI_FORMAT_TEXT,
+    CLI_FORMAT_JSON,
+    CLI_FORMAT_MARKDOWN,
+    CLI_FORMAT_LATEX,
+    CLI_FORMAT_CSV
+} cli_format;
+extern const char *const cli_format_words[]; ///< "text", "json", "md", "latex", "csv", NULL
+/// The options --format and --json of a command whose struct has a cli_format `format`.
+#define CLI_FORMAT_OPTIONS                                                                        \
+    {.name = "format",                                                                            \
+     .kind = OPTION_ENUM,                                                                         \
+     .words = cli_format_words,                                                                   \
+     AT(format),                                                                                  \
+     .help = "form of the result; md, latex and csv have the keys of --json"},                    \
+    {                                                                                             \
+        .name = "json", .sets = true, .kind = OPTION_ENUM, AT(format), .set_to = CLI_FORMAT_JSON, \
+        .help = "print one line of JSON"                                                          \
+    }
+
+/// Prints a result to stdout: as text by `text`, or a record filled by `fill` as one line of JSON
+/// or as tables. Returns the exit code.
+int cli_print(const cli_command *command, cli_format format, cli_fill *fill, cli_print_text *text,
               const void *context);
 /// Prints a record as one line of JSON. Returns the exit code.
 int cli_print_record(const cli_command *command, plumb_record *record);
@@ -200,11 +221,18 @@ typedef struct cli_rows {
     int64_t *memory;              ///< of both
 } cli_rows;
 
-/// Finds the division from ep_len and ep_offset or a column "trajectory" of `file`, or from `cut`
-/// (0: none), and gives `latent` the shape (rows, d) or (trajectories, steps, d): a last axis of 1
-/// may be missing or too many. `command` is for messages. Returns the exit code.
-int cli_rows_find(cli_rows *out, plumb_array *latent, const cli_command *command, plumb_file *file,
-                  int64_t cut);
+/// Finds the division from ep_len and ep_offset, a column "trajectory" or "length" of `file`, and
+/// from `cut` (0: none), and gives `latent` the shape (rows, d) or (trajectories, steps, d): a last
+/// axis of 1 may be missing or too many. `name` is that of `latent`; it and `command` are for
+/// messages. May be NULL: file. Returns the exit code.
+int cli_rows_find(cli_rows *out, plumb_array *latent, const char *name, const cli_command *command,
+                  plumb_file *file, int64_t cut);
+/// Reads "length" or "lengths", the steps of each trajectory. False if there is none. May be NULL:
+/// file.
+bool cli_rows_read_lengths(plumb_array *out, plumb_file *file);
+/// Makes each trajectory of (trajectories, steps, ...) one piece, as long as `lengths` says. May be
+/// NULL: lengths. Returns the exit code.
+int cli_rows_take_lengths(cli_rows *out, const cli_command *command, const plumb_array *lengths);
 /// Gives another array the same first axis or axes, if it has a value per step.
 void cli_rows_shape(plumb_array *array, const cli_rows *rows);
 void cli_rows_free(cli_rows *rows);
@@ -212,6 +240,32 @@ void cli_rows_free(cli_rows *rows);
 /// Copies `steps` steps of array (trajectories, more steps, ...) to memory of its own, which the
 /// caller frees. False, with a message, if out of memory.
 bool cli_crop_steps(plumb_array *array, const cli_command *command, int64_t steps, cli_align align);
+
+// ---- trajectories.c ----
+
+enum { CLI_MAX_TRAJECTORY_ARRAYS = 12 };
+
+/// Arrays of one command that have a value per step or per trajectory.
+typedef struct cli_trajectories {
+    plumb_array *array[CLI_MAX_TRAJECTORY_ARRAYS];
+    const char *name[CLI_MAX_TRAJECTORY_ARRAYS]; ///< for messages
+    int axes[CLI_MAX_TRAJECTORY_ARRAYS]; ///< of an array with trajectories, steps and the rest
+    void *memory[2 * CLI_MAX_TRAJECTORY_ARRAYS]; ///< of copies
+    int count, copies;
+} cli_trajectories;
+
+/// Adds an array that has `axes` axes if it has a value per step: 3 for (trajectories, steps, k).
+/// With one axis less it may be flat rows, or have a value per trajectory. The first array must
+/// have a value per step.
+void cli_trajectories_add(cli_trajectories *all, const char *name, plumb_array *array, int axes);
+/// Brings all arrays to (trajectories, steps, ...): flat rows with ep_len or a column "trajectory"
+/// of `file`, trajectories that end early by "length", pieces of `cut` steps (0: not cut), and
+/// arrays with different numbers of steps, by `align`. Where trajectories differ in length, as many
+/// steps of each count as the shortest has; a line on stderr says so. `command` is for messages.
+/// May be NULL: file. Returns the exit code.
+int cli_trajectories_shape(cli_trajectories *all, const cli_command *command, plumb_file *file,
+                           int64_t cut, cli_align align);
+void cli_trajectories_free(cli_trajectories *all);
 
 // ---- progress.c ----
 

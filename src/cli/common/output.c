@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Output of all commands: messages to stderr, results to stdout as text or JSON, item files.
-// A command describes its result twice, as text and as a record. cli_print() chooses by --json.
+// A command describes its result twice, as text and as a record. cli_print() chooses by --format.
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,17 +89,31 @@ int cli_print_record(const cli_command *command, plumb_record *record)
     return EXIT_DONE;
 }
 
-int cli_print(const cli_command *command, bool json, cli_fill *fill, cli_print_text *text,
+const char *const cli_format_words[] = {"text", "json", "md", "latex", "csv", NULL};
+
+static int print_table(const cli_command *command, plumb_record *record, cli_format format)
+{
+    const char *table;
+    const plumb_table_format form = format == CLI_FORMAT_MARKDOWN ? PLUMB_TABLE_MARKDOWN
+                                    : format == CLI_FORMAT_LATEX  ? PLUMB_TABLE_LATEX
+                                                                  : PLUMB_TABLE_CSV;
+    if (plumb_record_to_table(&table, record, form)) return cli_last_error(command);
+    fputs(table, stdout);
+    return EXIT_DONE;
+}
+
+int cli_print(const cli_command *command, cli_format format, cli_fill *fill, cli_print_text *text,
               const void *context)
 {
-    if (!json) {
+    if (format == CLI_FORMAT_TEXT) {
         text(context);
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(command, EXIT_FAILED, "out of memory");
     fill(record, context);
-    const int code = cli_print_record(command, record);
+    const int code = format == CLI_FORMAT_JSON ? cli_print_record(command, record)
+                                               : print_table(command, record, format);
     plumb_record_free(record);
     return code;
 }

@@ -108,19 +108,49 @@ static int read_numbers(cli_rows *out, const cli_command *command, plumb_file *f
     return EXIT_DONE;
 }
 
-// Pieces of `cut` steps of each trajectory; what is left of it is not used.
-static int cut_pieces(cli_rows *out, const cli_command *command, int64_t cut)
+int cli_rows_take_lengths(cli_rows *out, const cli_command *command, const plumb_array *lengths)
 {
-    const int64_t each = out->steps / cut, count = each * out->trajectories;
-    if (!each)
-        return cli_error(command, EXIT_USAGE, "--cut %lld: a trajectory has %lld steps",
-                         (long long)cut, (long long)out->steps);
-    if (!allocate_pieces(out, command, count)) return EXIT_FAILED;
-    for (int64_t i = 0; i < count; i++) {
-        out->memory[i] = i / each * out->steps + i % each * cut;
-        out->memory[count + i] = cut;
+    if (lengths && plumb_array_count(lengths) != out->trajectories)
+        return cli_error(command, EXIT_FAILED, "length has %lld values for %lld trajectories",
+                         (long long)plumb_array_count(lengths), (long long)out->trajectories);
+    if (!allocate_pieces(out, command, out->trajectories)) return EXIT_FAILED;
+    for (int64_t i = 0; i < out->trajectories; i++) {
+        const int64_t length = lengths ? read_index(lengths, i) : out->steps;
+        if (length < 1 || length > out->steps)
+            return cli_error(command, EXIT_FAILED,
+                             "length: trajectory %lld has %lld steps; there are %lld", (long long)i,
+                             (long long)length, (long long)out->steps);
+        out->memory[i] = i * out->steps;
+        out->memory[out->trajectories + i] = length;
     }
     out->flat = true;
+    return EXIT_DONE;
+}
+
+// Cuts each piece into pieces of `cut` steps; what is left of it is not used.
+static int cut_pieces(cli_rows *out, const cli_command *command, int64_t cut)
+{
+    cli_rows whole = *out;
+    const int64_t wholes = plumb_array_count(&whole.lengths);
+    const int64_t *offset = whole.memory, *length = whole.memory + wholes;
+    int64_t count = 0, longest = 0;
+    for (int64_t i = 0; i < wholes; i++) {
+        count += length[i] / cut;
+        if (length[i] > longest) longest = length[i];
+    }
+    if (!count)
+        return cli_error(command, EXIT_USAGE, "--cut %lld: the longest trajectory has %lld steps",
+                         (long long)cut, (long long)longest);
+    if (!allocate_pieces(out, command, count)) {
+        out->memory = whole.memory;
+        return EXIT_FAILED;
+    }
+    for (int64_t i = 0, at = 0; i < wholes; i++)
+        for (int64_t k = 0; k < length[i] / cut; k++, at++) {
+            out->memory[at] = offset[i] + k * cut;
+            out->memory[count + at] = cut;
+        }
+    cli_rows_free(&whole);
     return EXIT_DONE;
 }
 
@@ -136,8 +166,18 @@ void cli_rows_shape(plumb_array *array, const cli_rows *rows)
     array->ndim--;
 }
 
-int cli_rows_find(cli_rows *out, plumb_array *latent, const cli_command *command, plumb_file *file,
-                  int64_t cut)
+bool cli_rows_read_lengths(plumb_array *out, plumb_file *file)
+{
+    static const char *const names[] = {"length", "lengths"};
+    for (int i = 0; i < 2; i++)
+        if (plumb_file_has_array(file, names[i]))
+            return !plumb_file_read_array(out, file, names[i]);
+    return false;
+}
+
+// The division that the file says; `flat` stays false for (trajectories, steps, ...).
+static int find_pieces(cli_rows *out, plumb_array *latent, const char *name,
+                       const cli_command *command, plumb_file *file, bool may_cut)
 {
     char shape[200];
     plumb_array_shape_string(shape, sizeof shape, latent);
@@ -147,38 +187,47 @@ int cli_rows_find(cli_rows *out, plumb_array *latent, const cli_command *command
         latent->ndim--;
     if (latent->ndim < 1 || latent->ndim > 3)
         return cli_error(command, EXIT_FAILED,
-                         "latent has shape %s; wanted (trajectories, steps, d), or (rows, d) with "
+                         "%s has shape %s; wanted (trajectories, steps, d), or (rows, d) with "
                          "ep_len and ep_offset, a column \"trajectory\" or --cut N",
-                         shape);
+                         name, shape);
     *out = (cli_rows){.rows = latent->shape[0], .trajectories = 1, .steps = latent->shape[0]};
     if (latent->ndim == 1) {
         latent->shape[1] = 1;
         latent->ndim = 2;
     }
     if (episodes || numbered) {
-        if (cut)
-            return cli_error(command, EXIT_USAGE, "--cut: the file says where trajectories end");
         if (latent->ndim != 2)
-            return cli_error(command, EXIT_FAILED,
-                             "latent has shape %s; with %s it must be (rows, d)", shape,
-                             episodes ? "ep_len" : "a column \"trajectory\"");
+            return cli_error(command, EXIT_FAILED, "%s has shape %s; with %s it must be (rows, d)",
+                             name, shape, episodes ? "ep_len" : "a column \"trajectory\"");
         return episodes ? read_episodes(out, command, file) : read_numbers(out, command, file);
     }
-    if (latent->ndim == 2 && !cut)
+    if (latent->ndim == 2 && !may_cut)
         return cli_error(
             command, EXIT_FAILED,
-            "latent has shape %s; wanted (trajectories, steps, d). If it is one "
+            "%s has shape %s; wanted (trajectories, steps, d). If it is one "
             "trajectory (steps, d), --cut 60 cuts it into pieces of 60 steps; if it is "
             "rows of many, ep_len and ep_offset or a column \"trajectory\" must say "
-            "which. Of one latent, (trajectories, steps, 1)",
-            shape);
+            "which. Of one number per step, (trajectories, steps, 1)",
+            name, shape);
     if (latent->ndim == 3) {
         out->trajectories = latent->shape[0];
         out->steps = latent->shape[1];
         out->rows = out->trajectories * out->steps;
     }
-    if (!cut) return EXIT_DONE;
-    const int code = cut_pieces(out, command, cut);
+    return EXIT_DONE;
+}
+
+int cli_rows_find(cli_rows *out, plumb_array *latent, const char *name, const cli_command *command,
+                  plumb_file *file, int64_t cut)
+{
+    plumb_array lengths;
+    int code = find_pieces(out, latent, name, command, file, cut > 0);
+    if (code != EXIT_DONE || !cut) return code;
+    if (!out->flat) {
+        const bool given = latent->ndim == 3 && cli_rows_read_lengths(&lengths, file);
+        code = cli_rows_take_lengths(out, command, given ? &lengths : NULL);
+    }
+    if (code == EXIT_DONE) code = cut_pieces(out, command, cut);
     if (code == EXIT_DONE) cli_rows_shape(latent, out);
     return code;
 }

@@ -101,11 +101,19 @@ static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_sta
 }
 
 static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dynamics_input *given,
-                                const plumb_dynamics_options *opt)
+                                const plumb_dynamics_options *options)
 {
     plumb_array truth;
-    plumb_dynamics_input plain = *given, *in = &plain;
-    plumb_status st = dynamics_replace_angles(&truth, mem, given->truth, given->angles);
+    plumb_dynamics_options kept = *options;
+    const plumb_dynamics_options *opt = &kept;
+    dynamics_encoded_part part;
+    plumb_status st = dynamics_crop_encoded(&part, mem, given);
+    if (st) return st;
+    plumb_dynamics_input plain = part.input, *in = &plain;
+    kept.context = options->context > part.before ? options->context - part.before : 0;
+    out->unencoded_before = part.before;
+    out->unencoded_after = part.after;
+    st = dynamics_replace_angles(&truth, mem, part.input.truth, given->angles);
     plain.truth = &truth;
     dynamics_states states;
     if (!st) st = dynamics_states_read(&states, mem, in, opt);
@@ -126,7 +134,8 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     out->r2 = states.r2;
     out->r2_worst = states.r2_worst;
     hash_arrays(out->input_hash,
-                (const plumb_array *[]){in->latent, in->encoded, given->truth, in->energy}, 4);
+                (const plumb_array *[]){given->latent, given->encoded, given->truth, given->energy},
+                4);
     return dynamics_decide(out, mem);
 }
 

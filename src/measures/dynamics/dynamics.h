@@ -18,6 +18,18 @@ typedef struct dynamics_states {
     double r2, r2_worst;       ///< of the probe, over columns that are not constant
 } dynamics_states;
 
+/// The input without the steps at both ends that no trajectory has encoded latents for.
+typedef struct dynamics_encoded_part {
+    plumb_dynamics_input input;
+    plumb_array latent, encoded, truth, energy; ///< what `input` points to
+    int64_t before, after;                      ///< steps left out
+} dynamics_encoded_part;
+
+/// A state is inferred from the frames around it, so the first and last steps may have none: NaN in
+/// `encoded` for all trajectories. All memory is in `mem`. Fails with PLUMB_EMEMORY.
+plumb_status dynamics_crop_encoded(dynamics_encoded_part *out, arena *mem,
+                                   const plumb_dynamics_input *in);
+
 /// Replaces angles of the truth by sines and cosines: `out` is a view of the truth, or of an array
 /// in `mem`. Fails with PLUMB_EMEMORY.
 plumb_status dynamics_replace_angles(plumb_array *out, arena *mem, const plumb_array *truth,

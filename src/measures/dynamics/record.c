@@ -50,6 +50,8 @@ void plumb_dynamics_record(plumb_record *record, const plumb_dynamics *result,
     plumb_record_set_string(record, "verdict", plumb_dynamics_verdict_name(result->verdict));
     plumb_record_set_string(record, "verdict_why", result->why ? result->why : "");
     plumb_record_set_double(record, "r2", result->r2);
+    plumb_record_set_int(record, "unencoded_before", result->unencoded_before);
+    plumb_record_set_int(record, "unencoded_after", result->unencoded_after);
     plumb_record_set_double(record, "r2_worst", result->r2_worst);
     plumb_record_set_double(record, "vpt", motion->vpt.value);
     plumb_record_set_interval(record, "vpt_ci", motion->vpt.ci);

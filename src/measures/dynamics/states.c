@@ -41,6 +41,84 @@ static plumb_status check_shapes(const plumb_dynamics_input *in, int64_t context
     return PLUMB_OK;
 }
 
+// Is step `t` of `encoded` NaN in all trajectories?
+static bool is_unencoded(const plumb_array *encoded, int64_t t)
+{
+    const int64_t steps = encoded->shape[1], d = encoded->shape[2];
+    for (int64_t i = 0; i < encoded->shape[0]; i++)
+        for (int64_t k = 0; k < d; k++) {
+            double value;
+            plumb_array_to_double(&value, encoded, (i * steps + t) * d + k, 1);
+            if (!isnan(value)) return false;
+        }
+    return true;
+}
+
+// Between the steps that are left out, every latent must be a number.
+static plumb_status check_encoded(const plumb_array *encoded, int64_t before, int64_t after)
+{
+    const int64_t steps = encoded->shape[1], d = encoded->shape[2];
+    for (int64_t i = 0; i < encoded->shape[0]; i++)
+        for (int64_t t = before; t < steps - after; t++)
+            for (int64_t k = 0; k < d; k++) {
+                double value;
+                plumb_array_to_double(&value, encoded, (i * steps + t) * d + k, 1);
+                if (!isfinite(value))
+                    return fail(PLUMB_ENUMERIC,
+                                "encoded has NaN or infinity in trajectory %lld, step %lld; only "
+                                "steps at the start and at the end may be NaN, in all trajectories",
+                                (long long)i, (long long)t);
+            }
+    return PLUMB_OK;
+}
+
+// A copy of steps before .. steps - after - 1 of an array (trajectories, steps, ...).
+static plumb_status crop_steps(plumb_array *out, arena *mem, const plumb_array *in, int64_t before,
+                               int64_t after)
+{
+    size_t step = plumb_dtype_size(in->dtype);
+    for (int k = 2; k < in->ndim; k++) step *= (size_t)in->shape[k];
+    int64_t shape[PLUMB_MAX_DIMS];
+    for (int k = 0; k < in->ndim; k++) shape[k] = in->shape[k];
+    shape[1] -= before + after;
+    char *copy = ARENA_ALLOC(mem, char, in->shape[0] * shape[1] * (int64_t)step);
+    if (!copy) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < in->shape[0]; i++)
+        memcpy(copy + (size_t)(i * shape[1]) * step,
+               (const char *)in->data + (size_t)(i * in->shape[1] + before) * step,
+               (size_t)shape[1] * step);
+    *out = plumb_array_view(copy, in->dtype, in->ndim, shape);
+    return PLUMB_OK;
+}
+
+plumb_status dynamics_crop_encoded(dynamics_encoded_part *out, arena *mem,
+                                   const plumb_dynamics_input *in)
+{
+    *out = (dynamics_encoded_part){.input = *in};
+    plumb_status st = check_shapes(in, 0);
+    if (st) return st;
+    const int64_t steps = in->encoded->shape[1];
+    while (out->before < steps && is_unencoded(in->encoded, out->before)) out->before++;
+    if (out->before == steps) return fail(PLUMB_ENUMERIC, "encoded is NaN everywhere");
+    while (is_unencoded(in->encoded, steps - 1 - out->after)) out->after++;
+    st = check_encoded(in->encoded, out->before, out->after);
+    if (st || (!out->before && !out->after)) return st;
+    const struct {
+        const plumb_array *from, **to;
+        plumb_array *copy;
+    } arrays[] = {{in->latent, &out->input.latent, &out->latent},
+                  {in->encoded, &out->input.encoded, &out->encoded},
+                  {in->truth, &out->input.truth, &out->truth},
+                  {in->energy, &out->input.energy, &out->energy}};
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
+        if (!arrays[a].from) continue;
+        if (crop_steps(arrays[a].copy, mem, arrays[a].from, out->before, out->after))
+            return PLUMB_EMEMORY;
+        *arrays[a].to = arrays[a].copy;
+    }
+    return PLUMB_OK;
+}
+
 plumb_status dynamics_replace_angles(plumb_array *out, arena *mem, const plumb_array *truth,
                                      const bool *angles)
 {
@@ -182,8 +260,6 @@ plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_
     plumb_probe_line *lines;
     st = probe_data_read(&data, &lines, mem, &input, &probe);
     if (st) return st;
-    if (data.rows != data.trajectories * data.steps)
-        return fail(PLUMB_ENUMERIC, "encoded has NaN: trajectories that end early cannot be used");
     probe_split split;
     int64_t *order;
     st = probe_split_deal(&split, &order, mem, data.trajectories, opt->folds, opt->seed);
