@@ -426,8 +426,8 @@ def test_constants_beside_the_truth_decide(tmp_path):
     np.savez(tmp_path / "x.npz", latent=3 * truth, truth=truth, m=mass, k=np.ones(40))
     beside = answer(tmp_path / "x.npz")
     assert beside["kappa"] == beside["kappa_constants"] == answer(tmp_path / "x.npz", "--constants", "none")["kappa"]
-    np.savez(tmp_path / "x.npz", latent=latent, truth=truth, bad=mass[:7])
-    refused("bad must be (trajectories,)", tmp_path / "x.npz", "--constants", "bad")
+    np.savez(tmp_path / "x.npz", latent=latent, truth=truth, m=mass, bad=mass[:7])
+    refused("7 values for 40 trajectories", tmp_path / "x.npz", "--constants", "bad")
     refused("nothing", tmp_path / "x.npz", "--constants", "nothing")
     refused("names of arrays", tmp_path / "x.npz", "--constants", "m,,k", code=2)
 
