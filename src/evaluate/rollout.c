@@ -198,9 +198,6 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         arrays[count++] = (plumb_named_array){
             "constants", plumb_array_view(test->constants, PLUMB_FLOAT64, 2,
                                           (int64_t[]){n, test->constant_total})};
-    if (test->energy)
-        arrays[count++] = (plumb_named_array){
-            "energy", plumb_array_view(test->energy, PLUMB_FLOAT64, 2, (int64_t[]){n, steps})};
     if (extras->moving.steps) {
         arrays[count++] = (plumb_named_array){
             "traversal_states", plumb_array_view(extras->moving.states, PLUMB_FLOAT32, 4,
