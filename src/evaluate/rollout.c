@@ -146,7 +146,8 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         {"truth",
          plumb_array_view(test->state, PLUMB_FLOAT64, 3, (int64_t[]){n, steps, test->state_dims})},
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
-        // Places for eleven others.
+        // Places for twelve others.
+        {0},
         {0},
         {0},
         {0},
