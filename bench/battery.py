@@ -128,4 +128,4 @@ def main():
     else: run(options)
 
 
-main()
+if __name__ == "__main__": main()

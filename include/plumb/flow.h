@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_FLOW_VERSION 1
+#define PLUMB_FLOW_VERSION 2
 
 /// The settings. Take them from plumb_flow_defaults() and change what you need.
 typedef struct plumb_flow_options {

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_KAPPA_VERSION 4
+#define PLUMB_KAPPA_VERSION 5
 
 /// How the maps between truth and latents are fitted.
 typedef enum plumb_kappa_estimator {
@@ -44,7 +44,8 @@ typedef struct plumb_kappa_options {
     /// turn may be.
     const bool *angles;
     /// (trajectories, constants) that differ between trajectories, such as masses. The form is
-    /// taken at fixed values of them. NULL (the default): only latents that stay constant are.
+    /// taken at fixed values of them, if the latents depend on them. Columns that do not differ are
+    /// left out. NULL (the default): only latents that stay constant are.
     const plumb_array *constants;
 } plumb_kappa_options;
 
@@ -74,8 +75,8 @@ typedef struct plumb_kappa {
     double kappa;  ///< 0 to 1; 1: the pulled back form is c times the true one everywhere.
     plumb_interval kappa_ci; ///< 95 %: over trajectories, and for the error of the fit.
     /// kappa with c as a smooth function of the constants of each trajectory (latents that stay
-    /// constant, or `constants`). It decides in the place of kappa. NaN if no constants differ, or
-    /// if one c does as well.
+    /// constant, or `constants`). It decides in the place of kappa. Equal to kappa where one c does
+    /// as well; NaN if no constants differ, or if there are too few trajectories.
     double kappa_constants;
     plumb_interval kappa_constants_ci; ///< 95 %, or NaN.
     plumb_verdict canonical;           ///< Are the latents canonical coordinates of the true state?

@@ -52,6 +52,10 @@ typedef struct plumb_world_parameter {
     bool integer;     ///< The values are integers.
 } plumb_world_parameter;
 
+/// The names of parameters that enter the equations of motion (k, m, l, g ...), by index; NULL past
+/// the last. Measures take arrays of these names as constants of the trajectories.
+PLUMB_API const char *plumb_world_constant_name(int64_t index);
+
 /// Description of a world.
 typedef struct plumb_world_info {
     const char *name;                ///< "pendulum+c".

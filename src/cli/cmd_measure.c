@@ -9,7 +9,7 @@
 #include "cli/common/command.h"
 
 // The highest number of positions that --angles can name.
-enum { MAX_ANGLES = 256 };
+enum { MAX_ANGLES = 256, MAX_CONSTANTS = 8 };
 
 typedef struct measure_command {
     const char *latent, *truth, *canonical, *variance, *points_at;
@@ -63,8 +63,8 @@ static const cli_option command_options[] = {
              "more than a turn may be"},
     {.name = "constants", .kind = OPTION_STRING, AT(constants), .value = "NAME,...",
      .help = "arrays next to truth, (trajectories,) or (trajectories, k), of constants that differ "
-             "between trajectories, such as m,k of a world with constants; kappa_constants then "
-             "decides"},
+             "between trajectories, or none; by default the array constants, or those of a world "
+             "(k, m, l, g, m_1 ...); kappa_constants then decides"},
     {.name = "nonfinite", FROM(symetric_options, symetric, "nonfinite")},
     {.name = "drop-nonfinite", .sets = true, .kind = OPTION_ENUM, AT(symetric.nonfinite),
      .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
@@ -244,6 +244,26 @@ static int append_constant(measure_arrays *in, plumb_file *file, const char *nam
     return EXIT_DONE;
 }
 
+// Without --constants: the array "constants", or those with the names of constants of a world, if
+// they have a few numbers per trajectory.
+static int find_constants(measure_arrays *in, plumb_file *file)
+{
+    const int64_t rows = in->truth.ndim ? in->truth.shape[0] : 0;
+    const bool together = plumb_file_has_array(file, "constants");
+    const char *name = together ? "constants" : plumb_world_constant_name(0);
+    for (int64_t i = 1; name; name = together ? NULL : plumb_world_constant_name(i++)) {
+        plumb_array found;
+        if (!plumb_file_has_array(file, name)) continue;
+        if (plumb_file_read_array(&found, file, name)) return cli_last_error(&cmd_measure);
+        if (found.ndim < 1 || found.ndim > 2 || found.shape[0] != rows ||
+            (found.ndim == 2 && (found.shape[1] < 1 || found.shape[1] > MAX_CONSTANTS)))
+            continue;
+        const int code = append_constant(in, file, name);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
 // --constants: the arrays with these names in the file of the truth.
 static int read_constants(measure_arrays *in, const measure_command *cmd)
 {
@@ -281,7 +301,7 @@ static int shape_arrays(measure_arrays *in, const measure_command *cmd)
     if (in->has_canonical) cli_trajectories_add(all, "canonical", &in->canonical, 3);
     if (in->has_energy) cli_trajectories_add(all, "energy", &in->energy, 2);
     if (cmd->momenta) cli_trajectories_add(all, "momenta", &in->momenta, 3);
-    if (cmd->constants) cli_trajectories_add(all, "constants", &in->constants, 3);
+    if (in->constants.ndim) cli_trajectories_add(all, "constants", &in->constants, 3);
     const int code = cli_trajectories_shape(all, c, in->files[0], cmd->cut, cmd->align);
     if (code != EXIT_DONE) return code;
     if (in->latent.ndim == 3 && in->latent.shape[2] % 2)
@@ -292,7 +312,7 @@ static int shape_arrays(measure_arrays *in, const measure_command *cmd)
     if (cmd->energy && !is_energy_of(&in->energy, &in->truth))
         return cli_error(c, EXIT_FAILED, "--energy must be (trajectories, steps) of the truth");
     in->has_energy = in->has_energy && is_energy_of(&in->energy, &in->truth);
-    if (cmd->constants && in->truth.ndim == 3 && in->constants.shape[0] != in->truth.shape[0])
+    if (in->constants.ndim && in->truth.ndim == 3 && in->constants.shape[0] != in->truth.shape[0])
         return cli_error(c, EXIT_FAILED, "--constants: %lld values for %lld trajectories",
                          (long long)in->constants.shape[0], (long long)in->truth.shape[0]);
     return EXIT_DONE;
@@ -339,8 +359,11 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
     if (!st && cmd->momenta)
         st = plumb_file_read_spec(&in->momenta, &in->files[4], cmd->momenta, "momenta");
     if (st) return cli_last_error(c);
-    int code = cmd->constants ? read_constants(in, cmd) : EXIT_DONE;
+    const bool named = cmd->constants && strcmp(cmd->constants, "none");
+    int code = named ? read_constants(in, cmd) : EXIT_DONE;
     if (code == EXIT_DONE) code = shape_arrays(in, cmd);
+    if (code == EXIT_DONE && !cmd->constants)
+        code = find_constants(in, in->files[1] ? in->files[1] : in->files[0]);
     if (code == EXIT_DONE && cmd->phase_space.fit_momenta) code = fit_momenta(in);
     // SyMetric and kappa use the same momenta.
     if (cmd->momenta || in->fitted) cmd->symetric.momenta = &in->momenta;

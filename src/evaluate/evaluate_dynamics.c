@@ -172,7 +172,8 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
                   count = config->all.phase_trajectories;
     status_log("making %lld videos of %lld frames for R2 and Sym", (long long)count,
                (long long)steps);
-    const test_videos_request wanted = request_videos(config, TEST_VIDEOS_MEASURE, count, steps);
+    test_videos_request wanted = request_videos(config, TEST_VIDEOS_MEASURE, count, steps);
+    wanted.parameters = true;
     plumb_status st = test_videos_get(&test, trained, &wanted);
     if (!st) st = infer_states(&states, trained, &test, steps, config->all.threads);
     if (st) return st;
@@ -184,6 +185,9 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
     plumb_kappa_options kappa = config->kappa;
     const bool *angles = find_angles(trained, &config->all);
     if (angles) kappa.angles = angles;
+    const plumb_array constants = plumb_array_view(
+        test.constants, PLUMB_FLOAT64, 2, (int64_t[]){test.videos.count, test.constant_total});
+    if (test.constants && !kappa.constants) kappa.constants = &constants;
     const plumb_phase_space_input input = {.size = sizeof input,
                                            .latent = &states.latent,
                                            .variance = &states.variance,

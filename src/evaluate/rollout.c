@@ -197,6 +197,10 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         arrays[count++] = (plumb_named_array){
             "parameters", plumb_array_view(test->parameters, PLUMB_FLOAT64, 2,
                                            (int64_t[]){n, test->parameter_total})};
+    if (test->constants)
+        arrays[count++] = (plumb_named_array){
+            "constants", plumb_array_view(test->constants, PLUMB_FLOAT64, 2,
+                                          (int64_t[]){n, test->constant_total})};
     if (extras->moving.steps) {
         arrays[count++] = (plumb_named_array){
             "traversal_states", plumb_array_view(extras->moving.states, PLUMB_FLOAT32, 4,

@@ -51,6 +51,33 @@ static plumb_status simulate_item(void *context, int64_t index, int worker)
     return st;
 }
 
+static bool is_constant_name(const char *name)
+{
+    const char *known;
+    for (int64_t i = 0; (known = plumb_world_constant_name(i)); i++)
+        if (!strcmp(known, name)) return true;
+    return false;
+}
+
+// out->constants: the parameters that enter the motion.
+static plumb_status pick_constants(test_videos *out, arena *mem, const plumb_world_info *info)
+{
+    for (int64_t i = 0; i < info->parameter_count; i++)
+        if (is_constant_name(info->parameters[i].name))
+            out->constant_total += info->parameters[i].count;
+    if (!out->constant_total) return PLUMB_OK;
+    out->constants = ARENA_ALLOC(mem, double, (out->videos.count * out->constant_total));
+    if (!out->constants) return PLUMB_EMEMORY;
+    double *to = out->constants;
+    for (int64_t k = 0; k < out->videos.count; k++) {
+        const double *from = out->parameters + k * out->parameter_total;
+        for (int64_t i = 0; i < info->parameter_count; from += info->parameters[i++].count)
+            for (int64_t j = 0; j < info->parameters[i].count; j++)
+                if (is_constant_name(info->parameters[i].name)) *to++ = from[j];
+    }
+    return PLUMB_OK;
+}
+
 // Simulates test trajectories of a world, with frames and true states.
 static plumb_status simulate_videos(test_videos *out, trained_model *trained, const char *name,
                                     const test_videos_request *request)
@@ -61,7 +88,7 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
                             .first = VIDEO_TEST_FIRST + request->first +
                                      (request->use == TEST_VIDEOS_MEASURE ? measure_first : 0),
                             .steps = request->steps};
-    const plumb_status st = plumb_world_find(&job.world, name);
+    plumb_status st = plumb_world_find(&job.world, name);
     if (st) return st;
     const plumb_world_info *info = plumb_world_get_info(job.world);
     if (info->kind != PLUMB_WORLD_TRAJECTORY)
@@ -90,7 +117,8 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
         out->parameters = ARENA_ALLOC(&trained->mem, double, (count * info->parameter_total));
         if (!out->parameters) return PLUMB_EMEMORY;
     }
-    return parallel_for_progress(count, request->threads, simulate_item, &job, 0.0, 1.0);
+    st = parallel_for_progress(count, request->threads, simulate_item, &job, 0.0, 1.0);
+    return st || !out->parameters ? st : pick_constants(out, &trained->mem, info);
 }
 
 // ---- from a file ----
@@ -114,6 +142,54 @@ static plumb_status read_field(double **out, int64_t *dims, arena *mem, plumb_da
         plumb_array_to_double(*out + i * steps * *dims, &array, 0, steps * *dims);
     }
     return st;
+}
+
+// out->energy: one value per step of each item.
+static plumb_status read_energy(test_videos *out, arena *mem, plumb_dataset *dataset, int64_t steps)
+{
+    out->energy = ARENA_ALLOC(mem, double, (out->videos.count * steps));
+    if (!out->energy) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < out->videos.count; k++) {
+        plumb_array array;
+        const plumb_status st = plumb_dataset_read_field(&array, dataset, k, "energy");
+        if (st) return st;
+        if (array.ndim != 1 || array.shape[0] < steps)
+            return fail(PLUMB_ESHAPE, "energy of item %lld is not of %lld steps", (long long)k,
+                        (long long)steps);
+        plumb_array_to_double(out->energy + k * steps, &array, 0, steps);
+    }
+    return PLUMB_OK;
+}
+
+// out->constants: the fields of a file that have names of constants of a world. A field that is not
+// a few numbers per item is something else.
+static plumb_status read_constants(test_videos *out, arena *mem, plumb_dataset *dataset)
+{
+    enum { MAX_VALUES = 8 };
+    const char *name;
+    for (int64_t n = 0; (name = plumb_world_constant_name(n)); n++) {
+        if (!plumb_dataset_has_field(dataset, name)) continue;
+        plumb_array array;
+        plumb_status st = plumb_dataset_read_field(&array, dataset, 0, name);
+        if (st) return st;
+        const int64_t more = plumb_array_count(&array), before = out->constant_total;
+        if (array.ndim > 1 || more < 1 || more > MAX_VALUES) continue;
+        double *all = ARENA_ALLOC(mem, double, (out->videos.count * (before + more)));
+        if (!all) return PLUMB_EMEMORY;
+        for (int64_t k = 0; k < out->videos.count; k++) {
+            double *to = all + k * (before + more);
+            for (int64_t i = 0; i < before; i++) to[i] = out->constants[k * before + i];
+            st = plumb_dataset_read_field(&array, dataset, k, name);
+            if (st) return st;
+            if (plumb_array_count(&array) != more)
+                return fail(PLUMB_ESHAPE, "%s of item %lld is not of %lld values", name,
+                            (long long)k, (long long)more);
+            plumb_array_to_double(to + before, &array, 0, more);
+        }
+        out->constants = all;
+        out->constant_total = before + more;
+    }
+    return PLUMB_OK;
 }
 
 // Cuts longer videos to `steps` frames.
@@ -178,6 +254,9 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
     if (!st && request->canonical && plumb_dataset_has_field(dataset, "canonical"))
         st = read_field(&out->canonical, &out->canonical_dims, &trained->mem, dataset, "canonical",
                         videos->count, steps);
+    if (!st && request->canonical && plumb_dataset_has_field(dataset, "energy"))
+        st = read_energy(out, &trained->mem, dataset, steps);
+    if (!st && request->parameters) st = read_constants(out, &trained->mem, dataset);
     plumb_dataset_close(dataset);
     return st ? st : cut_videos(&out->videos, &trained->mem, steps);
 }

@@ -22,7 +22,7 @@ typedef struct test_videos_request {
     int64_t rendered_steps; ///< of the frames, at most `steps`; a file always gives `steps`
     bool canonical;         ///< canonical coordinates and energy too
     bool states_optional;   ///< a file may have no true states
-    bool parameters;        ///< parameters of the trajectories too; a file never gives them
+    bool parameters;        ///< parameters of the trajectories too; a file gives constants only
     int threads;
 } test_videos_request;
 
@@ -32,7 +32,8 @@ typedef struct test_videos {
     double *energy;     ///< (count, steps); NULL if canonical was not requested, or not in a file
     double *canonical;  ///< (count, steps, canonical_dims); NULL if not requested, or not in a file
     double *parameters; ///< (count, parameter_total) of the world; NULL if not requested
-    int64_t state_dims, canonical_dims, parameter_total;
+    double *constants;  ///< (count, constant_total) that enter the motion; NULL if there are none
+    int64_t state_dims, canonical_dims, parameter_total, constant_total;
 } test_videos;
 
 /// Makes or reads the videos, in the memory of `trained`. Fails with PLUMB_ESHAPE if they do not

@@ -6,11 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/status.h"
 #include "plumb/dynamics.h"
 #include "plumb/evaluation.h"
 #include "plumb/probe.h"
 #include "plumb/surprise.h"
+#include "plumb/world.h"
 #include "report/report_model.h"
 #include "report/state_readout.h"
 
@@ -42,8 +44,37 @@ plumb_phase_space_input measure_find_phase_space(const plumb_named_array *arrays
                                      .variance = measure_find_array(arrays, count, "variance", 0),
                                      .momenta = measure_find_array(arrays, count, "momenta", 3),
                                      .truth = measure_find_array(arrays, count, "truth", 3),
-                                     .canonical =
-                                         measure_find_array(arrays, count, "canonical", 3)};
+                                     .canonical = measure_find_array(arrays, count, "canonical", 3),
+                                     .energy = measure_find_array(arrays, count, "energy", 2)};
+}
+
+// out (trajectories, k): the array "constants", or those with the names of constants of a world;
+// ndim 0 if there are none. In the memory of `mem`.
+static plumb_status find_constants(plumb_array *out, arena *mem, const plumb_named_array *arrays,
+                                   int64_t count, int64_t trajectories)
+{
+    enum { MAX_VALUES = 8 };
+    const plumb_array *together = measure_find_array(arrays, count, "constants", 2);
+    const char *name = together ? "constants" : plumb_world_constant_name(0);
+    double *all = NULL;
+    int64_t wide = 0;
+    for (int64_t i = 1; name; name = together ? NULL : plumb_world_constant_name(i++)) {
+        const plumb_array *found = measure_find_array(arrays, count, name, 0);
+        if (!found || found->ndim < 1 || found->ndim > 2 || found->shape[0] != trajectories)
+            continue;
+        const int64_t more = found->ndim == 2 ? found->shape[1] : 1;
+        if (more < 1 || more > MAX_VALUES) continue;
+        double *joined = ARENA_ALLOC(mem, double, (trajectories * (wide + more)));
+        if (!joined) return PLUMB_EMEMORY;
+        for (int64_t k = 0; k < trajectories; k++) {
+            double *to = joined + k * (wide + more);
+            for (int64_t j = 0; j < wide; j++) to[j] = all[k * wide + j];
+            plumb_array_to_double(to + wide, found, k * more, more);
+        }
+        all = joined, wide += more;
+    }
+    if (wide) *out = plumb_array_view(all, PLUMB_FLOAT64, 2, (int64_t[]){trajectories, wide});
+    return PLUMB_OK;
 }
 
 // Measures SyMetric and kappa, if the arrays for them exist. The map of SyMetric is kept for the
@@ -54,12 +85,24 @@ static plumb_status measure_phase_space(plumb_report *report, const char *name,
     plumb_phase_space result;
     plumb_phase_space_options options = plumb_phase_space_defaults();
     options.threads = threads;
-    const plumb_phase_space_input in = measure_find_phase_space(arrays, count);
+    plumb_phase_space_input in = measure_find_phase_space(arrays, count);
+    // Other files may have an array of that name and another shape.
+    if (in.energy && in.truth &&
+        (in.energy->shape[0] != in.truth->shape[0] || in.energy->shape[1] < in.truth->shape[1]))
+        in.energy = NULL;
     // An odd number of latents or states is no phase space.
     if (!in.latent || !in.truth || in.latent->shape[2] % 2 || in.truth->shape[2] % 2)
         return PLUMB_OK;
-    plumb_status st = plumb_phase_space_measure(&result, &in, &options);
+    arena mem = {0};
+    plumb_array constants = {0};
+    plumb_kappa_options kappa = plumb_kappa_defaults();
+    plumb_status st = find_constants(&constants, &mem, arrays, count, in.truth->shape[0]);
+    if (constants.ndim) kappa.constants = &constants;
+    options.kappa = &kappa;
+    if (!st) st = plumb_phase_space_measure(&result, &in, &options);
+    arena_clear(&mem);
     if (st) return st;
+    options.kappa = NULL; // its constants are gone
     plumb_record *record = plumb_record_create();
     if (record) plumb_phase_space_record(record, &result, &options);
     st = add_and_free_record(report, name, record);

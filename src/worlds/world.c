@@ -64,6 +64,15 @@ enum {
     WORLD_COUNT = ENTRY_COUNT - HIDDEN_COUNT
 };
 
+// Parameters that only change the picture (place, colours) are not among them.
+static const char *const constant_names[] = {"k", "m", "m_1", "m_2", "l", "l_1", "l_2", "g"};
+
+const char *plumb_world_constant_name(int64_t index)
+{
+    const int64_t count = (int64_t)(sizeof constant_names / sizeof *constant_names);
+    return index >= 0 && index < count ? constant_names[index] : NULL;
+}
+
 int64_t plumb_world_count(void)
 {
     return WORLD_COUNT;

@@ -417,8 +417,17 @@ def test_constants_beside_the_truth_decide(tmp_path):
     found = answer(tmp_path / "x.npz", "--constants", "m")
     assert found["kappa"] < 0.9 < found["kappa_constants"] and found["canonical"] == 1
     assert answer(tmp_path / "x.npz", "--constants", "m,two")["canonical"] == 1
-    assert answer(tmp_path / "x.npz")["kappa_constants"] is None
-    refused("bad must be (trajectories,)", tmp_path / "x.npz", "--constants", "bad")
+    # An array with the name of a constant of a world is used by itself.
+    by_itself = answer(tmp_path / "x.npz")
+    assert by_itself["kappa_constants"] == found["kappa_constants"] and by_itself["verdict"] == "learnt"
+    without = answer(tmp_path / "x.npz", "--constants", "none")
+    assert without["kappa_constants"] is None and without["canonical"] != 1
+    # Constants that say nothing about the latents change nothing, and stand beside kappa.
+    np.savez(tmp_path / "x.npz", latent=3 * truth, truth=truth, m=mass, k=np.ones(40))
+    beside = answer(tmp_path / "x.npz")
+    assert beside["kappa"] == beside["kappa_constants"] == answer(tmp_path / "x.npz", "--constants", "none")["kappa"]
+    np.savez(tmp_path / "x.npz", latent=latent, truth=truth, m=mass, bad=mass[:7])
+    refused("7 values for 40 trajectories", tmp_path / "x.npz", "--constants", "bad")
     refused("nothing", tmp_path / "x.npz", "--constants", "nothing")
     refused("names of arrays", tmp_path / "x.npz", "--constants", "m,,k", code=2)
 

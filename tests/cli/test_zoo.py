@@ -63,6 +63,14 @@ def test_a_model_of_bodies_scores_what_it_did(name):
     assert sum(p.stat().st_size for p in (SOURCE / "zoo" / name).iterdir()) < 2e6
 
 
+@pytest.mark.skipif(bool(SANITIZE), reason="takes minutes; test_bodies.py runs the same code")
+def test_a_model_whose_steps_keep_area_has_no_change_of_area():
+    """Fits to the early and to the late states said -35 % of 300 trajectories."""
+    got = plumb.answer("bodies-two-body+c", "--count", 2, "--steps", 30, "--measured", 300, "--method", "pr", "--resamples", 100)
+    assert got["flow_verdict"] == "learnt" and abs(got["flow"]["area_change"]) < 0.06, got["flow_why"]
+    assert got["verdict"] != "not learnt" and got["kappa"] > 0.95 and got["kappa_constants"] > 0.95, got["verdict_why"]
+
+
 @pytest.mark.parametrize("run", NAMES, indirect=True)
 def test_a_changed_byte_of_the_weights_is_refused(run):
     weights = run / "weights.safetensors"

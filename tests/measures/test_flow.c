@@ -252,3 +252,50 @@ TEST(an_angle_that_grows_does_not_change_the_energy)
     plumb_flow_clear(&f);
     free_arrays(&a);
 }
+
+// Two bodies whose masses differ between trajectories, on circles: the states lie on a surface. The
+// latents are both places and both momenta, whose momenta lose `loss` per step.
+static plumb_flow measure_bodies(double loss)
+{
+    enum { COUNT = 50, TIME = 36, D = 8 };
+    double *z = forge_room(COUNT * TIME * D), *s = forge_room(COUNT * TIME * 4);
+    rng r = rng_at(37, 0);
+    for (int64_t k = 0; k < COUNT; k++) {
+        const double m1 = 0.5 + rng_uniform(&r), m2 = 0.5 + rng_uniform(&r);
+        const double radius = 1.0 + rng_uniform(&r), phase = 6.2831853 * rng_uniform(&r);
+        const double all = m1 + m2, rate = sqrt(all / (radius * radius * radius));
+        const double p = m1 * m2 / all * rate * radius;
+        for (int64_t t = 0; t < TIME; t++) {
+            const double angle = phase + 0.1 * rate * (double)t, left = exp(-loss * (double)t);
+            double *state = s + (k * TIME + t) * 4, *latent = z + (k * TIME + t) * D;
+            state[0] = radius * cos(angle), state[1] = radius * sin(angle);
+            state[2] = -p * sin(angle), state[3] = p * cos(angle);
+            for (int i = 0; i < 2; i++) {
+                latent[i] = 0.2 * m2 / all * state[i];
+                latent[2 + i] = -0.2 * m1 / all * state[i];
+                latent[4 + i] = 0.1 * left * state[2 + i];
+                latent[6 + i] = -latent[4 + i];
+            }
+            for (int i = 0; i < D; i++) latent[i] += 2e-4 * (rng_uniform(&r) - 0.5);
+        }
+    }
+    const plumb_array latent = plumb_array_view(z, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, TIME, D}),
+                      truth = plumb_array_view(s, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, TIME, 4});
+    const plumb_flow_input in = {.size = sizeof in, .latent = &latent, .truth = &truth};
+    plumb_flow f;
+    CHECK_OK(plumb_flow_measure(&f, &in, NULL));
+    free(z), free(s);
+    return f;
+}
+
+TEST(masses_that_differ_do_not_hide_or_make_a_loss)
+{
+    plumb_flow f = measure_bodies(0.0);
+    CHECK_EQUAL(f.verdict, PLUMB_VERDICT_LEARNT);
+    CHECK_NEAR(f.area_change, 0.0, 0.03);
+    plumb_flow_clear(&f);
+    f = measure_bodies(0.01);
+    CHECK_EQUAL(f.verdict, PLUMB_VERDICT_NOT_LEARNT);
+    CHECK_NEAR(f.area_change, exp(-0.35) - 1.0, 0.06);
+    plumb_flow_clear(&f);
+}

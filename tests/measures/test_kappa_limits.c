@@ -309,6 +309,15 @@ TEST(constants_may_be_given)
     CHECK_EQUAL(r.canonical, PLUMB_VERDICT_LEARNT);
     CHECK(r.kappa_constants > 0.99);
     plumb_kappa_clear(&r);
+    // Columns that do not differ are left out, and then there are no constants.
+    double same[TRAJECTORIES];
+    for (int64_t k = 0; k < TRAJECTORIES; k++) same[k] = 3.0;
+    const plumb_array alike =
+        plumb_array_view(same, PLUMB_FLOAT64, 2, (int64_t[]){TRAJECTORIES, 1});
+    opt.constants = &alike;
+    r = measure_planted(&p, &opt);
+    CHECK(isnan(r.kappa_constants));
+    plumb_kappa_clear(&r);
     const plumb_array few = plumb_array_view(mass, PLUMB_FLOAT64, 2, (int64_t[]){3, 1});
     opt.constants = &few;
     CHECK_FAILS(plumb_kappa_measure(&r, &p.latent, NULL, &p.truth, &opt), PLUMB_ESHAPE,

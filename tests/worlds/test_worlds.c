@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: MIT
 // The table, the options, and the promise that an item is always the same.
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/parallel_for.h"
 #include "worlds/world.h"
 #include "worlds/world_fixtures.h"
+
+TEST(each_constant_is_a_real_parameter_of_a_world)
+{
+    int64_t count = 0;
+    for (const char *name; (name = plumb_world_constant_name(count)); count++) {
+        bool found = false;
+        for (int64_t w = 0; w < plumb_world_count(); w++) {
+            const plumb_world_info *info = plumb_world_get_info(plumb_world_at(w));
+            for (int64_t i = 0; i < info->parameter_count; i++)
+                found = found ||
+                        (!strcmp(info->parameters[i].name, name) && !info->parameters[i].integer);
+        }
+        CHECK(found);
+    }
+    CHECK_EQUAL(count, 8);
+    CHECK(!plumb_world_constant_name(-1));
+}
 
 TEST(there_are_thirteen_and_seven)
 {

@@ -91,19 +91,25 @@ static plumb_status fill_area(kappa_area *out, arena *mem, const kappa_work *wor
     return PLUMB_OK;
 }
 
+plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const plumb_array *to)
+{
+    plumb_status st = kappa_input_read(work, to, NULL, from);
+    if (!st) st = kappa_reduce_truth(work);
+    if (!st) st = kappa_input_latents(work);
+    if (!st) st = kappa_measure_thickness(work);
+    if (!st) st = kappa_find_latent_angles(work);
+    if (!st) st = kappa_map_fit(work);
+    if (!st) st = kappa_pullback(work);
+    return st;
+}
+
 plumb_status kappa_measure_area(kappa_area *out, arena *mem, const plumb_array *from,
                                 const plumb_array *to, const plumb_kappa_options *options)
 {
     arena scratch = {0};
     kappa_work work = {.mem = &scratch, .keep = &scratch, .opt = options, .is_area_only = true};
     *out = (kappa_area){.trajectories = from->shape[0], .log_volume = (double)NAN};
-    plumb_status st = kappa_input_read(&work, to, NULL, from);
-    if (!st) st = kappa_reduce_truth(&work);
-    if (!st) st = kappa_input_latents(&work);
-    if (!st) st = kappa_measure_thickness(&work);
-    if (!st) st = kappa_find_latent_angles(&work);
-    if (!st) st = kappa_map_fit(&work);
-    if (!st) st = kappa_pullback(&work);
+    plumb_status st = kappa_area_stages(&work, from, to);
     const double scale = work.latent.max_deviation * (work.rows.latent_unit / work.rows.truth_unit);
     if (!st) st = fill_area(out, mem, &work, scale);
     if (!st && out->is_determined) st = measure_volume(&out->log_volume, &work, scale);

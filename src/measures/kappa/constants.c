@@ -142,6 +142,7 @@ plumb_status kappa_fit_constants(kappa_work *work)
     constant_fit fit = {.trajectories = work->rows.trajectories};
     work->form.c_by_constants = NULL;
     plumb_status st = collect_constants(&fit, work);
+    work->form.has_constants = fit.constants > 0;
     if (st || !fit.constants) return st;
     st = fit_init(&fit, work);
     if (st || !fit.terms) return st;

@@ -232,6 +232,30 @@ static plumb_status find_diverged(kappa_work *work)
 
 // ---- constants ----
 
+enum { MAX_CONSTANTS = 64 };
+// Constants that differ by less than this share of the largest are the same.
+static const double same_constant = 1e-9;
+
+// rows.constant: those columns of `values` (trajectories, wide) that differ between trajectories.
+static void keep_differing(kappa_rows *rows, const double *values, int64_t wide)
+{
+    const int64_t all = rows->trajectories;
+    bool differs[MAX_CONSTANTS] = {false};
+    for (int64_t i = 0; i < wide; i++) {
+        double low = values[i], high = values[i];
+        for (int64_t k = 1; k < all; k++) {
+            low = fmin(low, values[k * wide + i]);
+            high = fmax(high, values[k * wide + i]);
+        }
+        differs[i] = high - low > same_constant * fmax(fabs(low), fabs(high));
+        rows->constants += differs[i];
+    }
+    double *to = rows->constant;
+    for (int64_t k = 0; k < all; k++)
+        for (int64_t i = 0; i < wide; i++)
+            if (differs[i]) *to++ = values[k * wide + i];
+}
+
 static plumb_status read_constants(kappa_work *work, const plumb_array *truth)
 {
     kappa_rows *rows = &work->rows;
@@ -242,17 +266,21 @@ static plumb_status read_constants(kappa_work *work, const plumb_array *truth)
         return fail(PLUMB_ESHAPE,
                     "constants are %s for %lld trajectories; expected (trajectories, constants)",
                     plumb_array_shape_string(text, sizeof text, given), (long long)truth->shape[0]);
-    rows->constants = given->shape[1];
-    rows->constant = ARENA_ALLOC(work->mem, double, (rows->trajectories * rows->constants));
-    if (!rows->constant) return PLUMB_EMEMORY;
-    for (int64_t k = 0; k < rows->trajectories; k++) {
-        double *to = rows->constant + k * rows->constants;
-        plumb_array_to_double(to, given, rows->trajectory[k] * rows->constants, rows->constants);
-        for (int64_t i = 0; i < rows->constants; i++)
-            if (!isfinite(to[i]))
+    if (given->shape[1] > MAX_CONSTANTS)
+        return fail(PLUMB_ESHAPE, "constants are %lld per trajectory; at most %d are used",
+                    (long long)given->shape[1], MAX_CONSTANTS);
+    const int64_t all = rows->trajectories, wide = given->shape[1];
+    double *values = ARENA_ALLOC(work->mem, double, (all * wide + 1));
+    rows->constant = ARENA_ALLOC(work->mem, double, (all * wide + 1));
+    if (!values || !rows->constant) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < all; k++) {
+        plumb_array_to_double(values + k * wide, given, rows->trajectory[k] * wide, wide);
+        for (int64_t i = 0; i < wide; i++)
+            if (!isfinite(values[k * wide + i]))
                 return fail(PLUMB_ENUMERIC, "constants of trajectory %lld are not finite",
                             (long long)rows->trajectory[k]);
     }
+    keep_differing(rows, values, wide);
     return PLUMB_OK;
 }
 

@@ -181,10 +181,28 @@ static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
         out->kappa_constants = compute_kappa(
             add_trajectories(&work->form, NULL, by_constants, work->rows.trajectories));
         st = compute_interval(&out->kappa_constants_ci, work, by_constants);
+    } else if (!st && work->form.has_constants) {
+        // One c does as well.
+        out->kappa_constants = out->kappa;
+        out->kappa_constants_ci = out->kappa_ci;
     }
     if (!st) st = measure_singular_values(out, work, c);
     if (!st) st = list_items(out, work, c, scale * scale);
     return st ? st : list_pairs(out, work, c);
+}
+
+// After G has been fitted again: all that follows from it.
+static plumb_status measure_again(plumb_kappa *out, kappa_work *work)
+{
+    const double first = out->kappa;
+    plumb_status st = kappa_pullback(work);
+    // Of the simpler fits, the one that is farther off gives the margin.
+    const double found =
+        compute_kappa(add_trajectories(&work->form, NULL, NULL, work->rows.trajectories));
+    if (fabs(first - found) > fabs(work->form.coarse_kappa - found))
+        work->form.coarse_kappa = first;
+    if (!st) st = kappa_fit_constants(work);
+    return st ? st : fill_result(out, work);
 }
 
 static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plumb_array *latent,
@@ -200,6 +218,10 @@ static plumb_status measure_kappa(plumb_kappa *out, kappa_work *work, const plum
     if (!st) st = kappa_state_r2(out, work);
     if (!st) st = kappa_fit_constants(work);
     if (!st) st = fill_result(out, work);
+    work->was_doubtful = !st && kappa_is_doubtful(out, work);
+    bool enlarged = false;
+    if (work->was_doubtful) st = kappa_map_enlarge(&enlarged, work);
+    if (!st && enlarged) st = measure_again(out, work);
     out->diverged_count = work->rows.diverged_count;
     out->diverged = work->rows.diverged;
     out->n = work->rows.truth_dims / 2;

@@ -120,6 +120,7 @@ typedef struct kappa_pullback_form {
     double *halves_diff2; // (trajectories) |O1 - O2|^2 of the fits to the two halves
     double half_c[2];     // c of the fits to the two halves
     double *mean;         // (form_dims, form_dims) mean of O
+    bool has_constants;   // some differ between trajectories
     double *c_by_constants; // (trajectories) c as a function of the constants; NULL: one c
     double *pairs;          // (form_dims / 2, m) share of each latent pair, or NULL
 } kappa_pullback_form;
@@ -139,6 +140,9 @@ typedef struct kappa_work {
     arena *mem;  // scratch for the whole call
     arena *keep; // memory of the result
     const plumb_kappa_options *opt;
+    int64_t centres;   // of G; 0: as in `opt`
+    bool was_doubtful; // by the first fit of G, so that the symplectic map is asked too
+    bool no_constants; // those that the caller gave are no inputs of G
     bool is_area_only; // no verdict is wanted, so that what only its margin needs is left out
     kappa_rows rows;
     kappa_truth truth;
@@ -204,6 +208,9 @@ void kappa_find_neighbours(int64_t *neighbour, int64_t count, const map_inputs *
 /// Pulls the form back along the fit of G: work->form.
 plumb_status kappa_pullback(kappa_work *work);
 
+/// All stages up to the form of the map from `from` to `to`, for a measure without a verdict.
+plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const plumb_array *to);
+
 /// J (2m, form_dims) at one row: slopes of all latents by the true coordinates that carry the form,
 /// in units of the largest deviation, within work->surface. jacobian (outputs, inputs) is that of a
 /// fit of work->map.
@@ -232,6 +239,13 @@ plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work);
 /// why.
 plumb_status kappa_find_hint(plumb_kappa *result, kappa_work *work, const plumb_array *latent,
                              const plumb_array *truth);
+
+/// Do the numbers leave the verdict open for a reason that a finer fit may remove?
+bool kappa_is_doubtful(const plumb_kappa *result, const kappa_work *work);
+
+/// Chooses and solves G again with more kernel centres. `better` is set, and work->map changed, if
+/// it predicts held-out trajectories better.
+plumb_status kappa_map_enlarge(bool *better, kappa_work *work);
 
 /// The verdict on measured numbers: canonical, why and symplectic_r2 of `result`. Where the
 /// symplectic map is the better estimate, it also sets kappa to 1.

@@ -42,6 +42,9 @@ static const double min_form_share = 0.01;
 // The symplectic map is better if it leaves less than this share of what the free one leaves; where
 // waves may be hidden, far less.
 static const double better = 0.9, far_better = 0.5;
+// With less than the first share, and less than the second in all, it is so much better that what
+// the free map misses does not matter: few trajectories of a bent map.
+static const double clearly_better = 0.25, nearly_all = 0.01;
 // What the training of the symplectic map may leave unexplained.
 static const double training_error = 0.002;
 
@@ -208,20 +211,25 @@ static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *wo
 
 // The symplectic map against the free one, on trajectories that neither has seen. It must leave
 // clearly less unexplained, and little in all. With constants as inputs each trajectory is a single
-// arc, which a symplectic map can bend at will, so it never speaks for a model there.
+// arc, which a symplectic map can bend at will, and which it may need a map of its own for: there
+// it speaks neither for a model nor against it.
 static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, const kappa_work *work,
                                                double free_r2, verdict_reason reason)
 {
     const double unexplained = 1.0 - r->symplectic_r2, free_unexplained = 1.0 - free_r2;
-    bool constants = work->rows.constants > 0;
+    bool constants = work->rows.constants > 0 && !work->no_constants;
     for (int64_t i = 0; i < work->rows.latent_dims; i++)
         constants = constants || work->latent.constant[i];
+    if (unexplained <= clearly_better * free_unexplained && unexplained < nearly_all &&
+        !constants && (state_held(r) > work->opt->r2_bar || r->symplectic > work->opt->r2_bar))
+        return REASON_SYMPLECTIC_FITS;
+    if (reason == REASON_MAP_TOO_CURVED) return reason;
     const double share = reason == REASON_FINE_WAVES ? far_better : better;
     if (unexplained <= share * free_unexplained && !constants && work->form.missed <= max_missed &&
         unexplained < max_missed)
         return REASON_SYMPLECTIC_FITS;
     const bool high = deciding_kappa(r) > work->opt->kappa_bar;
-    if ((reason != REASON_FINE_WAVES || !high) &&
+    if ((reason != REASON_FINE_WAVES || !high) && !constants &&
         unexplained > 2.0 * free_unexplained + training_error && r->form_error < max_form_error)
         return REASON_SYMPLECTIC_FAILS;
     return reason;
@@ -396,11 +404,17 @@ static plumb_status append_loss(char *text, size_t size, const plumb_kappa *r,
     return PLUMB_OK;
 }
 
+// Does c depend on the constants?
+static bool has_c_by_constants(const plumb_kappa *r)
+{
+    return !isnan(r->kappa_constants) && r->kappa_constants != r->kappa;
+}
+
 // What else the reader must know to trust the sentence.
 static void append_notes(char *text, size_t size, const plumb_kappa *r)
 {
     size_t used = strlen(text);
-    if (!isnan(r->kappa_constants)) {
+    if (has_c_by_constants(r)) {
         text_format(text + used, size - used, "; c is a function of the constants (one c: %.4f)",
                     r->kappa);
         used = strlen(text);
@@ -411,6 +425,24 @@ static void append_notes(char *text, size_t size, const plumb_kappa *r)
 }
 
 // ---- all of it ----
+
+// Sets the interval of kappa, and of kappa_constants where there is one.
+static void set_intervals(plumb_kappa *r, plumb_interval ci)
+{
+    r->kappa_ci = ci;
+    if (!isnan(r->kappa_constants)) r->kappa_constants_ci = ci;
+}
+
+bool kappa_is_doubtful(const plumb_kappa *result, const kappa_work *work)
+{
+    switch (decide_by_kappa(result, work, false, false)) {
+    case REASON_HALVES_DIFFER:
+    case REASON_MAP_TOO_CURVED:
+    case REASON_FINE_WAVES:
+    case REASON_NEAR_BAR: return true;
+    default: return is_uncertain(result, work->opt);
+    }
+}
 
 plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
 {
@@ -425,13 +457,17 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
     // The second opinion, where the fit is uncertain or the caller asks for it.
     double free_r2 = (double)NAN;
     const bool uncertain = !hidden && reason != REASON_ONE_SURFACE &&
-                           (is_uncertain(result, opt) || reason == REASON_FINE_WAVES);
+                           (is_uncertain(result, opt) || work->was_doubtful ||
+                            (work->surface.is_near && reason == REASON_FORM_BROKEN));
     if (uncertain) {
         const plumb_status st =
             kappa_symplectic_map(&result->symplectic_r2, &free_r2, work, result->c);
         if (st) return st;
     }
-    if (opt->symplectic) {
+    // Where no inverse was found, the map must be found backward too.
+    const bool backward = uncertain && !(state_held(result) > opt->r2_bar) &&
+                          1.0 - result->symplectic_r2 < nearly_all;
+    if (opt->symplectic || backward) {
         const plumb_status st = kappa_measure_symplectic(result, work);
         if (st) return st;
     }
@@ -452,12 +488,16 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
     append_notes(text, sizeof text, result);
     result->why = arena_strdup(work->keep, text);
     // Of a wave that is only just seen, the slopes may be of any size.
-    if (reason == REASON_FINE_WAVES) result->kappa_ci = (plumb_interval){0.0, 1.0};
+    if (reason == REASON_FINE_WAVES) set_intervals(result, (plumb_interval){0.0, 1.0});
     // The symplectic map is then the better estimate of the two, and its kappa is 1.
-    if (reason == REASON_SYMPLECTIC_FITS) result->kappa = result->kappa_ci.high = 1.0;
+    if (reason == REASON_SYMPLECTIC_FITS) {
+        result->kappa = result->kappa_ci.high = 1.0;
+        if (!isnan(result->kappa_constants))
+            result->kappa_constants = result->kappa_constants_ci.high = 1.0;
+    }
     if (reason == REASON_ONE_SURFACE) {
+        set_intervals(result, (plumb_interval){0.0, 1.0});
         result->kappa = result->kappa_constants = (double)NAN;
-        result->kappa_ci = (plumb_interval){0.0, 1.0};
     }
     result->score = state_held(result) > opt->r2_bar
                         ? deciding_kappa(result) * fmax(result->r2_latent, 0.0)

@@ -13,6 +13,10 @@
 static const double exact_fit = 1e-4;
 // Above the first value Gaussian kernels are tried; they must leave less than the second times it.
 static const double poor_fit = 0.05, clear_gain = 0.5;
+// With constants as inputs less than this share of what is unexplained without them must be left.
+static const double needed_gain = 0.9;
+// With more centres less than this share of what is unexplained must be left.
+static const double enlarged_gain = 0.95;
 // A latent that is constant along trajectories and less unexplained than this is conserved: a
 // function of the state. A mass can almost be read off the state, so the limit is low.
 static const double conserved = 0.01;
@@ -85,7 +89,7 @@ plumb_status kappa_map_inputs(map_inputs *in, arena *mem, const kappa_work *work
     in->true_dims = in->dims;
     for (int64_t i = 0; constant_latents && i < rows->latent_dims; i++)
         if (constant_latents[i]) in->base[in->dims] = i, in->role[in->dims++] = INPUT_LATENT;
-    for (int64_t i = 0; constant_latents && i < rows->constants; i++)
+    for (int64_t i = 0; constant_latents && !work->no_constants && i < rows->constants; i++)
         in->base[in->dims] = i, in->role[in->dims++] = INPUT_CONSTANT;
     in->x = ARENA_ALLOC(mem, double, (rows->rows * in->dims));
     in->slope = ARENA_ALLOC(mem, double, (rows->rows * in->dims));
@@ -191,7 +195,7 @@ static plumb_status choose_map(latent_map *g, arena *mem, const kappa_work *work
                                     .unpenalised_dims = g->in.true_dims,
                                     .outputs = g->out.count,
                                     .search_stride = rows->search_stride,
-                                    .centres = work->opt->centres,
+                                    .centres = work->centres ? work->centres : work->opt->centres,
                                     .max_terms = 250,
                                     .max_order = 5,
                                     .kind = kind};
@@ -277,6 +281,21 @@ static plumb_status choose_best(latent_map *g, arena *mem, const kappa_work *wor
     return st;
 }
 
+// Constants that the caller gave are inputs only if they leave clearly less unexplained: G has few
+// examples of them, and they may say nothing about the latents.
+static plumb_status choose_with_constants(kappa_work *work)
+{
+    latent_map *g = &work->map;
+    plumb_status st = choose_best(g, &work->map_memory, work);
+    if (st || !work->rows.constants || work->is_area_only) return st;
+    latent_map without = *g;
+    work->no_constants = true;
+    st = choose_best(&without, &work->map_memory, work);
+    if (!st && !(mean_unexplained(g) < needed_gain * mean_unexplained(&without))) *g = without;
+    else work->no_constants = false;
+    return st;
+}
+
 plumb_status kappa_map_fit(kappa_work *work)
 {
     latent_map *g = &work->map;
@@ -291,8 +310,24 @@ plumb_status kappa_map_fit(kappa_work *work)
         chosen[i] = l->varies[i] && !l->constant[i] && !l->unpaired[i];
     st = outputs_init(&g->out, work->mem, work, chosen);
     if (st || !g->out.count) return st; // nothing moves: the form is 0
-    st = choose_best(g, &work->map_memory, work);
+    st = choose_with_constants(work);
     return st ? st : kernel_fit_solve(&g->fit, &work->map_memory, &g->request);
+}
+
+plumb_status kappa_map_enlarge(bool *better, kappa_work *work)
+{
+    enum { TIMES = 3, ROWS_PER_CENTRE = 3 };
+    latent_map *g = &work->map, larger = *g;
+    *better = false;
+    work->centres = work->opt->centres * TIMES;
+    if (work->centres > work->rows.rows / ROWS_PER_CENTRE)
+        work->centres = work->rows.rows / ROWS_PER_CENTRE;
+    if (!g->out.count || work->centres <= work->opt->centres) return PLUMB_OK;
+    plumb_status st = choose_best(&larger, &work->map_memory, work);
+    if (st || !(mean_unexplained(&larger) < enlarged_gain * mean_unexplained(g))) return st;
+    *g = larger;
+    *better = true;
+    return kernel_fit_solve(&g->fit, &work->map_memory, &g->request);
 }
 
 // x (rows, dims): the inputs, moved off the surface along its normals by a known distance, a

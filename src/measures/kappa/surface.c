@@ -409,7 +409,8 @@ plumb_status kappa_measure_thickness(kappa_work *work)
 
 plumb_status kappa_find_surface(kappa_work *work)
 {
-    if (!work->surface.is_near) return PLUMB_OK;
+    // Of a second fit of G the surface is the same.
+    if (!work->surface.is_near || work->surface.codim) return PLUMB_OK;
     arena mem = {0};
     surface_search s;
     plumb_status st = search_surface(&s, &mem, work, thickness_limit(work));
