@@ -15,7 +15,7 @@
 #include "plumb/file.h"
 
 // More latents than 2 MAX_PAIRS are feature maps.
-enum { VALUES = 3, MAX_PAIRS = 64, TRAVERSAL_FRAMES = 5 };
+enum { VALUES = 3, MAX_PAIRS = 64, TRAVERSAL_FRAMES = 5, MAX_ARRAYS = 24 };
 static const float traversal_values[VALUES] = {-2, 0, 2};
 
 // The first frame of the first video, decoded with one latent position at -2, 0 and 2 and the
@@ -141,22 +141,9 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
     int64_t count = 2;
     // The truth starts at the first step that the model predicts.
     model_rollout_drop_states(test, trained, steps + first);
-    plumb_named_array arrays[] = {
+    plumb_named_array arrays[MAX_ARRAYS] = {
         {"latent", plumb_array_view(rollout->latent, PLUMB_FLOAT32, 3, (int64_t[]){n, steps, m})},
         {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
-        // Places for twelve others.
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
     };
     if (test->state)
         arrays[count++] =
