@@ -45,13 +45,17 @@ static int run(void *given, int files, char **file)
     char name[4200];
     if (files != 1)
         return cli_error(&cmd_export, EXIT_USAGE, "needs one RUN; see plumb export --help");
-    // RUN/ is RUN.
+    char path[SHARE_PATH_SIZE];
+    // A name that is not a path may be a model of the zoo.
+    if (!zoo_find(path, &cmd_export, file[0])) return EXIT_FAILED;
+    // RUN/ is RUN. The file of an installed model is not written beside it.
     size_t length = strlen(file[0]);
     while (length > 1 && file[0][length - 1] == '/') length--;
     snprintf(name, sizeof name, "%.*s.safetensors", (int)length, file[0]);
-    const export_output output = {file[0], cmd->out ? cmd->out : name};
+    const char *last = zoo_has(path) && strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    const export_output output = {file[0], cmd->out ? cmd->out : last};
     cli_show_log(&cmd_export);
-    if (plumb_weights_export(output.file, file[0])) return cli_last_error(&cmd_export);
+    if (plumb_weights_export(output.file, path)) return cli_last_error(&cmd_export);
     return cli_print(&cmd_export, cmd->format, fill_record, print_text, &output);
 }
 
@@ -59,7 +63,8 @@ const cli_command cmd_export = {
     .name = "export",
     .summary = "write the weights of a run for PyTorch",
     .usage = "RUN [--out F]",
-    .text = "The names and layouts are those of a PyTorch state dict: for predrnn of its published "
+    .text = "RUN is a run directory, or the name of a trained model that is installed with plumb. "
+            "The names and layouts are those of a PyTorch state dict: for predrnn of its published "
             "code, for the other models of the same layers in torch.nn. In PyTorch: "
             "model.load_state_dict(safetensors.torch.load_file(F)).",
     .example = "plumb export predrnn-rooms --out predrnn.safetensors",

@@ -101,3 +101,9 @@ def test_what_is_no_state_dict_of_the_model_is_one_line(tmp_path):
     plumb.refused("a run exists already", "import", "predrnn", file, *out, "--set", "image=16")
     plumb.refused("so the run cannot be resumed", "train", "predrnn", "--resume", *out)
     plumb.refused("are read, not written", "export", tmp_path / "run", "--out", tmp_path / "w.pth")
+
+
+def test_an_installed_model_is_exported_by_its_name(tmp_path):
+    got = plumb.answer("export", "hgn++-mass-spring", cwd=tmp_path)
+    assert got["file"] == "hgn++-mass-spring.safetensors" and read_safetensors(tmp_path / got["file"])
+    plumb.refused("no trained model", "export", "hgn++-mass-sprong", cwd=tmp_path)
