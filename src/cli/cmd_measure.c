@@ -304,11 +304,6 @@ static int shape_arrays(measure_arrays *in, const measure_command *cmd)
     if (in->constants.ndim) cli_trajectories_add(all, "constants", &in->constants, 3);
     const int code = cli_trajectories_shape(all, c, in->files[0], cmd->cut, cmd->align);
     if (code != EXIT_DONE) return code;
-    if (in->latent.ndim == 3 && in->latent.shape[2] % 2)
-        return cli_error(c, EXIT_FAILED,
-                         "there are %lld latents; positions and momenta are an even number. plumb "
-                         "probe and plumb dynamics take latents of any kind",
-                         (long long)in->latent.shape[2]);
     if (cmd->energy && !is_energy_of(&in->energy, &in->truth))
         return cli_error(c, EXIT_FAILED, "--energy must be (trajectories, steps) of the truth");
     in->has_energy = in->has_energy && is_energy_of(&in->energy, &in->truth);

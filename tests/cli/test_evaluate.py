@@ -79,7 +79,8 @@ def test_a_measured_rollout_has_the_trajectories_of_r2_and_sym(run, got, tmp_pat
     out = tmp_path / "measured.npz"
     Program("rollout").run(run, "--measured", "--count", 10, "--steps", 60, "--out", out)
     with np.load(out) as arrays:
-        assert set(arrays.files) == {"latent", "truth", "variance", "canonical", "parameters"} and arrays["latent"].shape[:2] == (10, 60)
+        assert set(arrays.files) == {"latent", "truth", "energy", "variance", "canonical", "parameters", "constants"}
+        assert arrays["latent"].shape[:2] == (10, 60)
     answer = Program("measure").answer(out)
     for key in ("r2", "sym", "symetric", "input_hash", "order"):
         assert answer[key] == got["pr"][key], key

@@ -163,3 +163,11 @@ def test_every_form_has_the_numbers_of_the_record(data, form, first):
             assert float(cells["r2" if command != "forecast" else "mse"]) == record["r2" if command != "forecast" else "mse"]
     assert plumb.run("measure", file, "--format", "json").stdout.startswith("{")
     plumb.refused("text, json, md, latex or csv", "measure", file, "--format", "xml", code=2)
+
+
+def test_sine_cosine_and_momentum_keep_their_layout(data):
+    # Three latents of one pair: an odd number that has positions and momenta.
+    angle, p = data.truth[..., 0], data.truth[..., 1]
+    file = data.save(latent=np.stack([np.cos(angle), np.sin(angle), p], -1))
+    assert plumb.answer("measure", file, "--layout", "circle")["verdict"] == "learnt"
+    plumb.refused("the layout circle", "measure", file)

@@ -332,7 +332,7 @@ def test_reference_mode_takes_nan_in_latents_but_not_in_the_truth(data):
 def test_arrays_of_the_wrong_shape_are_one_line(data):
     turned, truth = data.turned, data.truth
     refused("odd.npz: latent is (12, 40, 5); the last axis must be even", data.save("odd.npz", latent=data.wide[..., :5]))
-    refused("the latents must have at least as many steps", data.save("short.npz", latent=turned[:, :30]))
+    refused("latent has 30 steps and truth 40: --align", data.save("short.npz", latent=turned[:, :30]))
     refused("at least two trajectories", data.save("one.npz", latent=turned[:1], truth=truth[:1]))
     refused("truth is constant", data.save("still.npz", latent=turned, truth=np.ones_like(truth)))
     refused("points is 10 per trajectory; there are 5 steps, and --points=5",

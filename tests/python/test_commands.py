@@ -16,7 +16,7 @@ import pytest
 from paths import PLUMB
 
 # Commands whose function has another name, or that are no work of their own.
-OTHER_NAMES = {"help": None, "version": "__version__"}
+OTHER_NAMES = {"help": None, "version": "__version__", "import": "import_weights", "export": "export_weights"}
 
 
 def run(*arguments):

@@ -19,7 +19,11 @@ static plumb_status check_one(const plumb_array *a, const char *name)
                     "the layout circle",
                     name, shape);
     if (a->shape[2] < 2 || a->shape[2] % 2)
-        return fail(PLUMB_ESHAPE, "%s is %s; the last axis must be even", name, shape);
+        return fail(
+            PLUMB_ESHAPE,
+            "%s is %s; the last axis must be even, for positions and momenta. plumb probe and "
+            "plumb dynamics take latents of any kind",
+            name, shape);
     return PLUMB_OK;
 }
 
