@@ -62,6 +62,8 @@ def test_measure_of_one_long_orbit(data):
     assert data.answer("measure", file, "--cut", STEPS) == data.plain
     plumb.refused("--cut 60 cuts it", "measure", file)
     plumb.refused("the longest trajectory has 960 steps", "measure", file, "--cut", 2000, code=2)
+    for command in ("measure", "probe", "forecast", "dynamics"):
+        plumb.refused("--cut takes a number of steps", command, data.save(encoded=data.latent, prediction=data.truth), "--cut", -3, code=2)
 
 
 def test_measure_of_a_table(data):

@@ -221,6 +221,9 @@ int cli_rows_find(cli_rows *out, plumb_array *latent, const char *name, const cl
                   plumb_file *file, int64_t cut)
 {
     plumb_array lengths;
+    if (cut < 0)
+        return cli_error(command, EXIT_USAGE, "--cut takes a number of steps from 1 on, not %lld",
+                         (long long)cut);
     int code = find_pieces(out, latent, name, command, file, cut > 0);
     if (code != EXIT_DONE || !cut) return code;
     if (!out->flat) {
