@@ -52,7 +52,7 @@ typedef struct plumb_evaluation_options {
     int64_t
         tuples; ///< Probe tuples per concept, at least 2; of a file at most this many. Default 250.
     int64_t free_clips;        ///< Free-scene clips whose frames are predicted; 0 none. Default 64.
-    const char *const *probes; ///< Files of probe tuples. May be NULL: the five rooms.
+    const char *const *probes; ///< Files of probe tuples. May be NULL: the rooms of the paper, and `more`.
     int64_t probe_count;       ///< Number of `probes`. Default 0.
     const char *naive; ///< A run trained on impossible clips, for the scorer naive. May be NULL.
     const char *save;  ///< A file for surprise, feature and concept. May be NULL.
@@ -135,6 +135,11 @@ typedef struct plumb_evaluation_video {
     plumb_evaluation_errors free_clips;  ///< Free-scene clips that training never used.
     plumb_evaluation_errors
         *possible; ///< Possible clips of each concept, in the order of its names.
+    /// All scorers on concepts that the paper does not have, support and collision. They are no
+    /// part of `surprise`. No tuples where the probes were named.
+    plumb_surprise more;
+    plumb_surprise more_baselines[PLUMB_BASELINE_COUNT]; ///< As `baselines`, of `more`.
+    plumb_evaluation_errors *more_possible;              ///< As `possible`, of `more`.
 } plumb_evaluation_video;
 
 /// The result. Free it with plumb_evaluation_clear().

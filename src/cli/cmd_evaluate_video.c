@@ -45,12 +45,12 @@ static int64_t find_published(const char *concept)
 
 // ---- tables ----
 
-// The columns of one part of a table: concepts `first` to `end` - 1, and in the last part the value
-// over all concepts.
+// The columns of one part of a table: concepts `first` to `end` - 1, and in the last part of the
+// judged concepts the value over all of them.
 typedef struct table_part {
     const plumb_surprise *surprise;
     int64_t first, end;
-    bool last;
+    bool overall;
 } table_part;
 
 // The part that begins with concept `first`. Without concepts there is one part, which is the last.
@@ -61,13 +61,19 @@ static table_part get_part(const plumb_surprise *surprise, int64_t first)
     return (table_part){surprise, first, end, end == count};
 }
 
+// All concepts beyond the paper's, which have no value over all.
+static table_part get_more(const plumb_surprise *more)
+{
+    return (table_part){more, 0, more->concept_count, false};
+}
+
 // Names that are longer than a column are cut.
 static void print_heading(const table_part *part)
 {
     printf("  %-*s", NAME_WIDTH, "");
     for (int64_t i = part->first; i < part->end; i++)
         printf(" %*.*s", WIDTH, WIDTH, part->surprise->concept_names[i]);
-    if (part->last) printf(" %*s", WIDTH, "overall");
+    if (part->overall) printf(" %*s", WIDTH, "overall");
     putchar('\n');
 }
 
@@ -99,7 +105,7 @@ static void print_row(const char *name, const table_part *part, const plumb_surp
     printf("  %-*s", NAME_WIDTH, name);
     for (int64_t i = part->first; i < part->end; i++)
         printf(" %*.4g", WIDTH, get_value(&score->concepts[i]));
-    if (part->last) printf(" %*.4g", WIDTH, get_value(&score->all));
+    if (part->overall) printf(" %*.4g", WIDTH, get_value(&score->all));
     putchar('\n');
 }
 
@@ -113,7 +119,7 @@ static void print_published(const published_row *rows, int count, const table_pa
             if (which < 0) printf(" %*s", WIDTH, "-");
             else printf(" %*.1f", WIDTH, rows[k].value[which]);
         }
-        if (part->last) printf(" %*.1f", WIDTH, rows[k].all);
+        if (part->overall) printf(" %*.1f", WIDTH, rows[k].all);
         putchar('\n');
     }
 }
@@ -127,6 +133,17 @@ static void print_scorers(const table_part *part, metric_value *get_value)
     }
 }
 
+// Scorers of the model, then predictors without training.
+static void print_judged(const table_part *part, const plumb_surprise *baselines)
+{
+    print_heading(part);
+    print_scorers(part, get_accuracy);
+    puts("  without training");
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
+        print_row(plumb_baseline_name((plumb_baseline)k), part,
+                  &baselines[k].scorers[PLUMB_SCORER_PLAIN], get_accuracy);
+}
+
 // The condition `first == 0` prints one part even if there are no concepts.
 static void print_accuracies(const plumb_evaluation_video *result)
 {
@@ -134,15 +151,14 @@ static void print_accuracies(const plumb_evaluation_video *result)
     puts("\naccuracy, % of tuples (a tie is wrong)");
     for (int64_t first = 0; first == 0 || first < surprise->concept_count; first += MAX_COLUMNS) {
         const table_part part = get_part(surprise, first);
-        print_heading(&part);
-        print_scorers(&part, get_accuracy);
-        puts("  without training");
-        for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
-            print_row(plumb_baseline_name((plumb_baseline)k), &part,
-                      &result->baselines[k].scorers[PLUMB_SCORER_PLAIN], get_accuracy);
+        print_judged(&part, result->baselines);
         puts("  published, on other clips [Lin23, Table 1 and 2]");
         print_published(published_accuracies, 3, &part);
     }
+    if (!result->more.concept_count) return;
+    const table_part more = get_more(&result->more);
+    puts("\naccuracy on concepts that the paper does not have; no part of the overall value");
+    print_judged(&more, result->more_baselines);
 }
 
 // Intervals, ties and reasons, which have no place in the table.
@@ -209,23 +225,28 @@ static void print_relatives(const plumb_evaluation_video *result)
     }
 }
 
-// Errors of the model and of the baselines on clips that are possible.
+// Errors of the model and of the baselines, which leave out the oracle: it knows the possible clips.
+static void print_error_row(const char *name, const plumb_evaluation_errors *errors)
+{
+    if (!errors->clips) return;
+    printf("  %-21s %11.4g", name, errors->model);
+    for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++) printf(" %11.4g", errors->baselines[k]);
+    putchar('\n');
+}
+
+// Errors on clips that are possible.
 static void print_errors(const plumb_evaluation_video *result)
 {
     const plumb_surprise *surprise = &result->surprise;
     printf("\nmean squared error per frame on possible clips\n  %-21s %11s", "", "model");
-    // The last baseline, the oracle, is left out: it knows the possible clips.
     for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++)
         printf(" %11s", plumb_baseline_name((plumb_baseline)k));
     putchar('\n');
-    // Row -1 is that of the free clips, which belong to no concept.
-    for (int64_t i = -1; i < surprise->concept_count; i++) {
-        const plumb_evaluation_errors *errors = i < 0 ? &result->free_clips : &result->possible[i];
-        if (!errors->clips) continue;
-        printf("  %-21s %11.4g", i < 0 ? "free clips" : surprise->concept_names[i], errors->model);
-        for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++) printf(" %11.4g", errors->baselines[k]);
-        putchar('\n');
-    }
+    print_error_row("free clips", &result->free_clips);
+    for (int64_t i = 0; i < surprise->concept_count; i++)
+        print_error_row(surprise->concept_names[i], &result->possible[i]);
+    for (int64_t i = 0; i < result->more.concept_count; i++)
+        print_error_row(result->more.concept_names[i], &result->more_possible[i]);
 }
 
 // The order: errors, accuracy, its intervals, relative surprise, uniformity of the features.

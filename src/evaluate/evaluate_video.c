@@ -34,6 +34,7 @@ typedef struct probe_results {
     arena mem;
     probe_source source[MAX_SOURCES];
     int64_t sources, tuples;
+    int64_t judged;                               // tuples that count; those of more concepts follow
     int64_t steps;                                // predicted frames, one less than of a clip
     double *error, *naive_error;                  // (tuples, 4, steps)
     double *baseline_error[PLUMB_BASELINE_COUNT]; // (tuples, 4, steps)
@@ -70,7 +71,23 @@ static void set_room(probe_source *source, const probe_results *probes)
     source->seed = (uint64_t)probes->trained->config.data.data_seed;
 }
 
-// Opens the files of probes, or else the five rooms.
+// Concepts that the paper does not have: shown beside the mean of its five, and no part of it.
+static const char *const more_rooms[] = {"rooms/support", "rooms/collision"};
+
+// Opens the rooms that are judged where no file is named: the five, and then those of more_rooms.
+static void open_rooms(probe_results *probes)
+{
+    const int64_t image = probes->trained->shape.height;
+    while (probe_source_room(&probes->source[probes->sources], probes->sources, image)) {
+        set_room(&probes->source[probes->sources++], probes);
+        probes->judged += probes->config->all.tuples;
+    }
+    for (size_t i = 0; i < sizeof more_rooms / sizeof *more_rooms; i++)
+        if (probe_source_find(&probes->source[probes->sources], more_rooms[i], image))
+            set_room(&probes->source[probes->sources++], probes);
+}
+
+// Opens the files of probes, or else the rooms.
 static plumb_status open_sources(probe_results *probes)
 {
     const plumb_evaluation_options *opt = &probes->config->all;
@@ -90,15 +107,12 @@ static plumb_status open_sources(probe_results *probes)
         probes->sources += !st;
         if (!st && !opt->allow_training_data) st = match_unseen(probes->trained, opt->probes[i]);
     }
-    // Without files: one source per room. Test items start at VIDEO_TEST_FIRST.
-    while (!opt->probe_count && probe_source_room(&probes->source[probes->sources], probes->sources,
-                                                  probes->trained->shape.height)) {
-        set_room(&probes->source[probes->sources++], probes);
-    }
+    if (!opt->probe_count) open_rooms(probes);
     for (int64_t i = 0; i < probes->sources && !st; i++) {
         probes->tuples += probes->source[i].tuples;
         st = check_source(probes, &probes->source[i]);
     }
+    if (opt->probe_count) probes->judged = probes->tuples;
     probes->steps = probes->source[0].steps - 1;
     return st;
 }
@@ -246,6 +260,11 @@ static plumb_status predict_all(probe_results *probes)
 
 // ---- measures ----
 
+// Tuples that are measured together, `first` to `first + count - 1`.
+typedef struct tuple_range {
+    int64_t first, count;
+} tuple_range;
+
 // (tuples, 4, last).
 static plumb_array view_clips(void *data, int64_t tuples, int64_t last, plumb_dtype dtype)
 {
@@ -271,29 +290,32 @@ static plumb_array view_unit(const probe_results *probes)
                             (int64_t[]){sum ? 3 : 4});
 }
 
-// Saves the arrays if that is asked for, and measures all scorers.
-static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes)
+// Measures all scorers on some of the tuples, after saving their arrays if `save` is a path.
+static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes, tuple_range part,
+                                     const char *save)
 {
-    const int64_t features = probes->trained->model.video->features;
-    const int64_t count = 4 * probes->tuples * probes->steps;
-    double *model_error = convert_unit(probes, probes->error, count);
-    double *naive_error = convert_unit(probes, probes->naive_error, probes->has_naive ? count : 0);
+    const int64_t features = probes->trained->model.video->features, n = part.count;
+    const int64_t clip = 4 * part.first, count = 4 * n * probes->steps;
+    double *model_error = convert_unit(probes, probes->error + clip * probes->steps, count);
+    double *naive_error = probes->naive_error;
+    if (probes->has_naive)
+        naive_error = convert_unit(probes, probes->naive_error + clip * probes->steps, count);
     if (!model_error || !naive_error) return PLUMB_EMEMORY;
-    const plumb_array error = view_clips(model_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
-    const plumb_array naive = view_clips(naive_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
+    const plumb_array error = view_clips(model_error, n, probes->steps, PLUMB_FLOAT64);
+    const plumb_array naive = view_clips(naive_error, n, probes->steps, PLUMB_FLOAT64);
     const plumb_array error_unit = view_unit(probes);
-    const plumb_array motion = view_clips(probes->motion, probes->tuples, 2, PLUMB_FLOAT64);
+    const plumb_array motion = view_clips(probes->motion + 2 * clip, n, 2, PLUMB_FLOAT64);
     const plumb_array feature =
-        view_clips(probes->feature, probes->tuples, features, PLUMB_FLOAT32);
-    const plumb_array concept = plumb_array_view(
-        probes->concept, PLUMB_UINT8, 2, (int64_t[]){probes->tuples, PROBE_SOURCE_NAME_SIZE});
+        view_clips(probes->feature + clip * features, n, features, PLUMB_FLOAT32);
+    const plumb_array concept =
+        plumb_array_view(probes->concept + part.first * PROBE_SOURCE_NAME_SIZE, PLUMB_UINT8, 2,
+                         (int64_t[]){n, PROBE_SOURCE_NAME_SIZE});
     // The file is input of plumb surprise.
-    if (probes->config->all.save) {
+    if (save) {
         const plumb_named_array arrays[] = {{"surprise", error},  {"feature", feature},
                                             {"concept", concept}, {"unit", error_unit},
                                             {"motion", motion},   {"surprise_voe", naive}};
-        const plumb_status st =
-            plumb_file_write(probes->config->all.save, arrays, probes->has_naive ? 6 : 5, false);
+        const plumb_status st = plumb_file_write(save, arrays, probes->has_naive ? 6 : 5, false);
         if (st) return st;
     }
     const plumb_surprise_input in = {.size = sizeof in,
@@ -307,9 +329,9 @@ static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes)
 }
 
 // The baselines are scored on the tuples that were not used as examples of impossible clips.
-static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results *probes)
+static plumb_status measure_baselines(plumb_surprise *out, const plumb_surprise *tested,
+                                      probe_results *probes, tuple_range part)
 {
-    const plumb_surprise *tested = &out->surprise;
     const int64_t tuple_size = 4 * probes->steps, n = tested->tested;
     double *error = ARENA_ALLOC(&probes->mem, double, (n * tuple_size));
     uint8_t *names = ARENA_ALLOC(&probes->mem, uint8_t, (n * PROBE_SOURCE_NAME_SIZE));
@@ -321,7 +343,7 @@ static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results
     plumb_status st = PLUMB_OK;
     for (int k = 0; k < PLUMB_BASELINE_COUNT && !st; k++) {
         for (int64_t i = 0; i < n; i++) {
-            const int64_t tuple = tested->tested_tuple[i];
+            const int64_t tuple = part.first + tested->tested_tuple[i];
             memcpy(error + i * tuple_size, probes->baseline_error[k] + tuple * tuple_size,
                    (size_t)tuple_size * sizeof *error);
             memcpy(names + i * PROBE_SOURCE_NAME_SIZE,
@@ -337,24 +359,25 @@ static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results
                                          .surprise = &surprise,
                                          .concepts = &concept,
                                          .error_unit = &error_unit};
-        st = plumb_surprise_measure(&out->baselines[k], &in, &opt);
+        st = plumb_surprise_measure(&out[k], &in, &opt);
     }
     return st;
 }
 
 // Mean errors of the possible clips of concept number `concept`, over the tested tuples.
 static void average_errors(plumb_evaluation_errors *out, const probe_results *probes,
-                           const plumb_surprise *tested, int64_t concept)
+                           const plumb_surprise *tested, tuple_range part, int64_t concept)
 {
     const double *from[1 + PLUMB_BASELINE_COUNT] = {probes->error};
     double sum[1 + PLUMB_BASELINE_COUNT] = {0};
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) from[1 + k] = probes->baseline_error[k];
     for (int64_t i = 0; i < tested->tested; i++) {
         if (tested->concept_of[i] != concept) continue;
+        const int64_t tuple = part.first + tested->tested_tuple[i];
         for (int k = 0; k < 1 + PLUMB_BASELINE_COUNT; k++)
             // The possible clips, 0 and 1, come first in a tuple.
             for (int64_t j = 0; j < 2 * probes->steps; j++)
-                sum[k] += from[k][tested->tested_tuple[i] * 4 * probes->steps + j];
+                sum[k] += from[k][tuple * 4 * probes->steps + j];
         out->clips += 2;
     }
     const double all = (double)(out->clips * probes->steps);
@@ -391,20 +414,32 @@ static plumb_status measure_free_clips(plumb_evaluation_errors *out, probe_resul
     return PLUMB_OK;
 }
 
+// The errors of each concept on possible clips; NULL if memory is short.
+static plumb_evaluation_errors *average_all(arena *keep, const probe_results *probes,
+                                            const plumb_surprise *tested, tuple_range part)
+{
+    plumb_evaluation_errors *out =
+        ARENA_ALLOC(keep, plumb_evaluation_errors, tested->concept_count);
+    for (int64_t i = 0; out && i < tested->concept_count; i++)
+        average_errors(&out[i], probes, tested, part, i);
+    return out;
+}
+
 // Predicts all probes, then measures.
 static plumb_status measure_all(plumb_evaluation_video *out, arena *keep, probe_results *probes)
 {
+    const tuple_range judged = {0, probes->judged},
+                      more = {probes->judged, probes->tuples - probes->judged};
     plumb_status st = predict_all(probes);
-    if (!st) st = measure_surprise(&out->surprise, probes);
-    if (!st) st = measure_baselines(out, probes);
+    if (!st) st = measure_surprise(&out->surprise, probes, judged, probes->config->all.save);
+    if (!st) st = measure_baselines(out->baselines, &out->surprise, probes, judged);
+    if (!st && more.count) st = measure_surprise(&out->more, probes, more, NULL);
+    if (!st && more.count) st = measure_baselines(out->more_baselines, &out->more, probes, more);
     if (!st) st = measure_free_clips(&out->free_clips, probes);
     if (st) return st;
-    const int64_t concepts = out->surprise.concept_count;
-    out->possible = ARENA_ALLOC(keep, plumb_evaluation_errors, concepts);
-    if (!out->possible) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < concepts; i++)
-        average_errors(&out->possible[i], probes, &out->surprise, i);
-    return PLUMB_OK;
+    out->possible = average_all(keep, probes, &out->surprise, judged);
+    out->more_possible = average_all(keep, probes, &out->more, more);
+    return out->possible && out->more_possible ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_model *trained,
@@ -430,7 +465,11 @@ plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_mo
 void evaluate_video_clear(plumb_evaluation_video *result)
 {
     plumb_surprise_clear(&result->surprise);
-    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) plumb_surprise_clear(&result->baselines[k]);
+    plumb_surprise_clear(&result->more);
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) {
+        plumb_surprise_clear(&result->baselines[k]);
+        plumb_surprise_clear(&result->more_baselines[k]);
+    }
 }
 
 // ---- records ----
@@ -467,23 +506,34 @@ static void record_scorers(plumb_record *record, const char *name, const plumb_s
     plumb_record_end(record);
 }
 
+// One entry per concept, with the scorers of each, and with its errors unless they are NULL.
+static void record_concepts(plumb_record *record, const char *name, const plumb_surprise *m,
+                            const plumb_evaluation_errors *possible)
+{
+    plumb_record_begin_array(record, name);
+    for (int64_t i = 0; i < m->concept_count; i++) {
+        plumb_record_begin_object(record, NULL);
+        plumb_record_set_string(record, "name", m->concept_names[i]);
+        if (possible) record_errors(record, "mse", &possible[i]);
+        record_scorers(record, "scorers", m, i);
+        plumb_record_end(record);
+    }
+    plumb_record_end(record);
+}
+
 void evaluate_video_record(plumb_record *record, const plumb_evaluation_video *result,
                            const evaluation_config *config)
 {
-    const plumb_surprise *m = &result->surprise;
+    const plumb_surprise *m = &result->surprise, *more = &result->more;
     plumb_record_begin_object(record, "mse");
     record_errors(record, "free", &result->free_clips);
     for (int64_t i = 0; i < m->concept_count; i++)
         record_errors(record, m->concept_names[i], &result->possible[i]);
     plumb_record_end(record);
-    plumb_record_begin_array(record, "concepts");
-    for (int64_t i = 0; i < m->concept_count; i++) {
-        plumb_record_begin_object(record, NULL);
-        plumb_record_set_string(record, "name", m->concept_names[i]);
-        record_scorers(record, "scorers", m, i);
-        plumb_record_end(record);
-    }
-    plumb_record_end(record);
+    record_concepts(record, "concepts", m, NULL);
+    // No part of "overall" and "surprise".
+    if (more->concept_count)
+        record_concepts(record, "more_concepts", more, result->more_possible);
     record_scorers(record, "overall", m, -1);
     plumb_record_begin_object(record, "surprise");
     plumb_surprise_record(record, m, &config->surprise);

@@ -84,9 +84,21 @@ def test_rooms_may_be_named_as_probes(predrnn, tmp_path):
     table = plumb.run(*few, "--probes", "rooms/support", "--probes", "rooms/collision").stdout
     assert [line.split() for line in table.splitlines() if line.split()[:1] == ["oracle"]][0] == ["oracle", "100", "100", "100"]
     assert [line.split() for line in table.splitlines() if line.split()[:1] == ["copy"]][0] == ["copy", "0", "0", "0"]
-    # Overall is the mean of the five concepts of the paper unless others are asked for.
-    assert len(plumb.answer(*few)["surprise"]["concepts"]) == 5
     plumb.refused("rooms/impossible", *few, "--probes", "rooms/impossible")
+
+
+def test_concepts_that_the_paper_does_not_have_stand_below_its_five(predrnn):
+    few = ("evaluate", predrnn, "--tuples", 4, "--films", 0, "--scorer", "plain,knn")
+    usual, named = plumb.answer(*few), plumb.answer(*few, "--probes", "rooms/support", "--probes", "rooms/collision")
+    assert [c["name"] for c in usual["surprise"]["concepts"]] == CONCEPTS and list(usual["mse"]) == CONCEPTS
+    # The same numbers as by name; the overall value is the mean of the five.
+    assert [c["name"] for c in usual["more_concepts"]] == ["support", "collision"] and "more_concepts" not in named
+    for more, own in zip(usual["more_concepts"], named["concepts"]):
+        assert more["scorers"] == own["scorers"] and more["mse"] == named["mse"][own["name"]]
+    mean = np.mean([c["scorers"]["plain"]["accuracy"] for c in usual["concepts"]])
+    assert usual["overall"]["plain"]["accuracy"] == pytest.approx(mean)
+    table = plumb.run(*few).stdout
+    assert "that the paper does not have" in table and "support" in table
 
 
 def test_evaluate_has_the_options_of_surprise(predrnn, tmp_path):
