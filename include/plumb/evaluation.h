@@ -51,11 +51,12 @@ typedef struct plumb_evaluation_options {
     // Video models.
     int64_t
         tuples; ///< Probe tuples per concept, at least 2; of a file at most this many. Default 250.
-    int64_t free_clips;        ///< Free-scene clips whose frames are predicted; 0 none. Default 64.
-    const char *const *probes; ///< Files of probe tuples. May be NULL: the rooms of the paper, and `more`.
-    int64_t probe_count;       ///< Number of `probes`. Default 0.
-    const char *naive; ///< A run trained on impossible clips, for the scorer naive. May be NULL.
-    const char *save;  ///< A file for surprise, feature and concept. May be NULL.
+    int64_t free_clips; ///< Free-scene clips whose frames are predicted; 0 none. Default 64.
+    const char *const
+        *probes; ///< Files of probe tuples. May be NULL: the rooms of the paper, and `more`.
+    int64_t probe_count; ///< Number of `probes`. Default 0.
+    const char *naive;   ///< A run trained on impossible clips, for the scorer naive. May be NULL.
+    const char *save;    ///< A file for surprise, feature and concept. May be NULL.
     const plumb_surprise_options *surprise; ///< May be NULL: the defaults.
 
     // All models.

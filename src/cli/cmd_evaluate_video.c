@@ -225,7 +225,8 @@ static void print_relatives(const plumb_evaluation_video *result)
     }
 }
 
-// Errors of the model and of the baselines, which leave out the oracle: it knows the possible clips.
+// Errors of the model and of the baselines, which leave out the oracle: it knows the possible
+// clips.
 static void print_error_row(const char *name, const plumb_evaluation_errors *errors)
 {
     if (!errors->clips) return;

@@ -34,9 +34,9 @@ typedef struct probe_results {
     arena mem;
     probe_source source[MAX_SOURCES];
     int64_t sources, tuples;
-    int64_t judged;                               // tuples that count; those of more concepts follow
-    int64_t steps;                                // predicted frames, one less than of a clip
-    double *error, *naive_error;                  // (tuples, 4, steps)
+    int64_t judged;              // tuples that count; those of more concepts follow
+    int64_t steps;               // predicted frames, one less than of a clip
+    double *error, *naive_error; // (tuples, 4, steps)
     double *baseline_error[PLUMB_BASELINE_COUNT]; // (tuples, 4, steps)
     float *feature;                               // (tuples, 4, features)
     double *motion;                               // (tuples, 4, 2)
@@ -532,8 +532,7 @@ void evaluate_video_record(plumb_record *record, const plumb_evaluation_video *r
     plumb_record_end(record);
     record_concepts(record, "concepts", m, NULL);
     // No part of "overall" and "surprise".
-    if (more->concept_count)
-        record_concepts(record, "more_concepts", more, result->more_possible);
+    if (more->concept_count) record_concepts(record, "more_concepts", more, result->more_possible);
     record_scorers(record, "overall", m, -1);
     plumb_record_begin_object(record, "surprise");
     plumb_surprise_record(record, m, &config->surprise);

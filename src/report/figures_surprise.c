@@ -61,46 +61,82 @@ static void draw_group(drawing *canvas, const axes_panel *panel, double x, doubl
     }
 }
 
-// Legend, bars per concept and scorer, and the line of chance.
-static plumb_status draw_concepts(drawing *canvas, arena *mem, const plumb_report *report,
-                                  const report_model *model)
+// The legend: a colour per scorer.
+static void draw_scorer_legend(drawing *canvas, const json_tree *scorers)
 {
-    (void)mem, (void)report;
-    const json_tree *groups = find_concepts(model);
-    const json_tree *first = json_tree_find(groups ? groups->child : model->surprise, "scorers");
-    axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
-    panel.up = (axes_span){.low = 0, .high = 1.04, .step = 0.25};
-    panel.across = (axes_span){.low = 0, .high = 1};
-    axes_draw(canvas, &panel, NULL, "accuracy");
-    // Legend of the scorers.
     double x = LEFT + 10;
     int i = 0;
-    for (const json_tree *scorer = first->child; scorer && scorer->key && i < MAX_SCORERS;
+    for (const json_tree *scorer = scorers->child; scorer && scorer->key && i < MAX_SCORERS;
          scorer = scorer->next, i++) {
         canvas->rectangle(canvas, x, 8, 12, 12, drawing_rgb(colors[i]));
         canvas->text(canvas, x + 18, 19, 13, DRAWING_LEFT, drawing_rgb(PALETTE_INK), scorer->key);
         x += 40 + 8 * (double)strlen(scorer->key);
     }
-    // Bars, concept by concept.
-    const int64_t n = groups ? json_tree_count(groups) : 1;
-    const double width = panel.w / (double)n;
-    i = 0;
-    for (const json_tree *concept = groups ? groups->child : model->surprise; concept;
-         concept = groups ? concept->next : NULL, i++) {
-        const json_tree *scorers = json_tree_find(concept, "scorers");
-        const char *name = groups ? json_tree_string(concept, "name") : "all tuples";
-        if (scorers && scorers->child)
-            draw_group(canvas, &panel, panel.x + i * width, width, scorers);
-        canvas->text(canvas, panel.x + (i + 0.5) * width, panel.y + panel.h + 20, 13,
-                     DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), name ? name : "");
-    }
-    // The line of chance, and its legend.
-    const double y = axes_y(&panel, 0.5), chance[] = {panel.x, y, panel.x + panel.w, y};
+}
+
+// The line of chance, and its legend.
+static void draw_chance(drawing *canvas, const axes_panel *panel)
+{
+    const double y = axes_y(panel, 0.5), right = panel->x + panel->w;
+    const double chance[] = {panel->x, y, right, y}, sample[] = {right - 72, 14, right - 52, 14};
     canvas->path(canvas, chance, 2, 1.4, drawing_rgb(PALETTE_RED));
-    const double sample[] = {panel.x + panel.w - 72, 14, panel.x + panel.w - 52, 14};
     canvas->path(canvas, sample, 2, 1.4, drawing_rgb(PALETTE_RED));
-    canvas->text(canvas, panel.x + panel.w, 18.5, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_INK),
-                 "chance");
+    canvas->text(canvas, right, 18.5, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), "chance");
+}
+
+// The name below a group: "object_persistence" in two lines.
+static void draw_group_name(drawing *canvas, double x, double y, const char *name)
+{
+    char line[64];
+    const char *rest = name + strcspn(name, "_-");
+    snprintf(line, sizeof line, "%.*s", (int)(rest - name), name);
+    canvas->text(canvas, x, y, 13, DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), line);
+    if (*rest)
+        canvas->text(canvas, x, y + 17, 13, DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), rest + 1);
+}
+
+// Bars of the groups of a list, the first of which is number `first`; the number after the last.
+static int draw_groups(drawing *canvas, const axes_panel *panel, double width, int first,
+                       const json_tree *groups)
+{
+    for (const json_tree *concept = groups ? groups->child : NULL; concept;
+         concept = concept->next, first++) {
+        const json_tree *scorers = json_tree_find(concept, "scorers");
+        const char *name = json_tree_string(concept, "name");
+        if (scorers && scorers->child)
+            draw_group(canvas, panel, panel->x + first * width, width, scorers);
+        draw_group_name(canvas, panel->x + (first + 0.5) * width, panel->y + panel->h + 20,
+                        name ? name : "");
+    }
+    return first;
+}
+
+// Legend, bars per concept and scorer, and the line of chance. Concepts that the paper does not
+// have stand on the right of a line.
+static plumb_status draw_concepts(drawing *canvas, arena *mem, const plumb_report *report,
+                                  const report_model *model)
+{
+    (void)mem, (void)report;
+    const json_tree *groups = find_concepts(model), *more = model->more_concepts,
+                    *scorers = json_tree_find(groups ? groups->child : model->surprise, "scorers");
+    axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.up = (axes_span){.low = 0, .high = 1.04, .step = 0.25};
+    panel.across = (axes_span){.low = 0, .high = 1};
+    axes_draw(canvas, &panel, NULL, "accuracy");
+    draw_scorer_legend(canvas, scorers);
+    if (groups) {
+        const int64_t n = json_tree_count(groups) + (more ? json_tree_count(more) : 0);
+        const double width = panel.w / (double)n;
+        const int judged = draw_groups(canvas, &panel, width, 0, groups);
+        draw_groups(canvas, &panel, width, judged, more);
+        const double x = panel.x + judged * width, line[] = {x, panel.y, x, panel.y + panel.h};
+        if (more) canvas->path(canvas, line, 2, 1.2, drawing_rgb(PALETTE_AXIS));
+    } else {
+        draw_group(canvas, &panel, panel.x, panel.w, scorers);
+        canvas->text(canvas, panel.x + panel.w / 2, panel.y + panel.h + 20, 13, DRAWING_MIDDLE,
+                     drawing_rgb(PALETTE_INK), "all tuples");
+    }
+    draw_chance(canvas, &panel);
     return PLUMB_OK;
 }
 
@@ -109,7 +145,9 @@ const figure figure_concepts = {
     .title = "Accuracy by concept",
     .caption =
         "Share of tuples whose two impossible clips have the higher sum of scores, by concept "
-        "and scorer, with 95 % bootstrap intervals over tuples.",
+        "and scorer, with 95 % bootstrap intervals over tuples. Concepts that the paper does not "
+        "have "
+        "stand on the right, beyond a line, and are no part of the overall value.",
     .height = get_concepts_height,
     .draw = draw_concepts,
 };

@@ -115,6 +115,8 @@ static bool read_record(report_model *model, const json_tree *record)
         model->surprise = json_tree_find(results, "surprise");
     else if (json_tree_has(results, "scorers") || json_tree_has(results, "concepts"))
         model->surprise = results;
+    if (json_tree_has(results, "more_concepts"))
+        model->more_concepts = json_tree_find(results, "more_concepts");
     return known || model->measure || model->mlp || model->forecast || model->surprise;
 }
 

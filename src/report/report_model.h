@@ -29,7 +29,7 @@ struct report_model {
     const json_tree *config, *train, *evaluate;
     const json_tree *measure, *mlp; ///< SyMetric by polynomials and by a network
     const json_tree *kappa;         ///< the record with the keys kappa and canonical
-    const json_tree *forecast, *surprise;
+    const json_tree *forecast, *surprise, *more_concepts;
     const json_tree *probe, *dynamics, *compare;
     const json_tree *state_forecast; ///< plumb forecast of states
     const char *failed;              ///< why the run failed, or NULL
