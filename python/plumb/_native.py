@@ -139,7 +139,8 @@ STRUCTS = {
     "evaluation_loops_options": "size:z loops:q loop_states:q world:s threads:i",
     "evaluation_errors": "clips:q model:d baselines:d3",
     "evaluation_video":
-        "surprise:surprise baselines:surprise3 free_clips:evaluation_errors possible:evaluation_errors*",
+        "surprise:surprise baselines:surprise3 free_clips:evaluation_errors possible:evaluation_errors* "
+        "more:surprise more_baselines:surprise3 more_possible:evaluation_errors*",
     "evaluation":
         "model:B64 world:B512 training_steps:q kind:i dynamics:evaluation_dynamics video:evaluation_video seconds:d "
         "memory:p",
