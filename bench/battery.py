@@ -3,6 +3,7 @@
 
     bench/battery --seed 1 --cases 1200 --out battery.jsonl     judge; continues where it stopped
     bench/battery --report battery.jsonl ...                    tables of one or more files
+    bench/battery --report battery.jsonl --figure battery.svg   and a figure of verdicts and errors by number of trajectories
     bench/battery --seed 1 --only 17 --save case.npz            write one case
 """
 import argparse
@@ -108,6 +109,68 @@ def report(paths):
                   f"[{ci[0]:.3f}, {ci[1]:.3f}] {r.get('canonical_why') or r.get('failed')}")
 
 
+# ---- figure ----
+
+LEFT, TOP, WIDTH, HEIGHT, GAP = 70, 40, 340, 260, 110
+LEAST_POWER = -7  # of ten, of the errors
+COLOURS = {"right": "#4c9f70", "null": "#c9c9c9", "wrong": "#c0392b"}
+
+
+def text(x, y, words, anchor="middle", size=14, more=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" {more}>{words}</text>'
+
+
+def verdict_bars(records):
+    """One bar for each number of trajectories: the shares of right, null and wrong verdicts."""
+    parts = [text(LEFT + WIDTH / 2, TOP - 16, "verdicts on cases that have an answer")]
+    step = WIDTH / len(cases.COUNTS)
+    for i, count in enumerate(cases.COUNTS):
+        said = [classify(r) for r in records if r["count"] == count]
+        share = {"right": said.count("right"), "null": said.count("null"), "wrong": said.count("rejected") + said.count("accepted")}
+        total, y = max(sum(share.values()), 1), TOP + HEIGHT
+        for name, number in share.items():
+            high = HEIGHT * number / total
+            y -= high
+            parts.append(f'<rect x="{LEFT + i * step + 8:.1f}" y="{y:.1f}" width="{step - 16:.1f}" height="{high:.1f}" fill="{COLOURS[name]}"/>')
+            if number: parts.append(text(LEFT + (i + 0.5) * step, y + high / 2 + 5 if high > 14 else y - 3, number, size=12))
+        parts.append(text(LEFT + (i + 0.5) * step, TOP + HEIGHT + 20, count))
+    parts.append(text(LEFT + WIDTH / 2, TOP + HEIGHT + 44, "trajectories"))
+    for i, name in enumerate(("right", "null", "wrong")):
+        x = LEFT + (10, 90, 240)[i]
+        parts.append(f'<rect x="{x}" y="{TOP + HEIGHT + 58}" width="14" height="14" fill="{COLOURS[name]}"/>')
+        parts.append(text(x + 20, TOP + HEIGHT + 70, {"null": "not determined"}.get(name, name), "start"))
+    return parts
+
+
+def error_curves(records):
+    """Median and 90 % quantile of |kappa - true kappa|, on a logarithmic axis."""
+    left = LEFT + WIDTH + GAP
+    parts = [text(left + WIDTH / 2, TOP - 16, "error of kappa: median, and 90 % of cases")]
+    place = lambda error: TOP + HEIGHT * np.log10(np.clip(error, 10.0**LEAST_POWER, 1)) / LEAST_POWER
+    for power in range(LEAST_POWER, 1):
+        y = place(10.0**power)
+        parts.append(f'<path d="M{left} {y:.1f}H{left + WIDTH}" stroke="#ddd"/>' + text(left - 8, y + 5, f"1e{power}" if power else "1", "end"))
+    step = WIDTH / len(cases.COUNTS)
+    for quantile, colour in ((0.5, "#2a7fb8"), (0.9, "#e08214")):
+        points = []
+        for i, count in enumerate(cases.COUNTS):
+            error = [abs(r["kappa"] - r["kappa_true"]) for r in records
+                     if r["count"] == count and r["kappa_true"] is not None and r.get("kappa") is not None]
+            if error: points.append((left + (i + 0.5) * step, place(np.quantile(error, quantile))))
+        parts.append(f'<path d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>' for x, y in points]
+        parts.append(text(points[0][0] + 10, points[0][1] - 8, "median" if quantile == 0.5 else "90 %", "start", 12, f'fill="{colour}"'))
+    parts += [text(left + (i + 0.5) * step, TOP + HEIGHT + 20, count) for i, count in enumerate(cases.COUNTS)]
+    return parts + [text(left + WIDTH / 2, TOP + HEIGHT + 44, "trajectories")]
+
+
+def draw(path, records):
+    width, height = LEFT + 2 * WIDTH + GAP + 30, TOP + HEIGHT + 90
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">',
+             f'<rect width="{width}" height="{height}" fill="white"/>', *verdict_bars(records), *error_curves(records), "</svg>"]
+    Path(path).write_text("\n".join(parts) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plumb", default=os.environ.get("PLUMB", "build/release/bin/plumb"))
@@ -116,10 +179,13 @@ def main():
     parser.add_argument("--cases", type=int, default=400)
     parser.add_argument("--out", default="battery.jsonl")
     parser.add_argument("--report", nargs="+", metavar="F.jsonl")
+    parser.add_argument("--figure", metavar="F.svg")
     parser.add_argument("--only", type=int, metavar="NUMBER")
     parser.add_argument("--save", metavar="F.npz")
     options = parser.parse_args()
-    if options.report: report(options.report)
+    if options.report:
+        report(options.report)
+        if options.figure: draw(options.figure, [json.loads(line) for path in options.report for line in open(path)])
     elif options.only is not None:
         case = cases.make(options.seed, options.only)
         if case is None: sys.exit("this system has too few pairs for the map: no such case")

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_KAPPA_VERSION 5
+#define PLUMB_KAPPA_VERSION 6
 
 /// How the maps between truth and latents are fitted.
 typedef enum plumb_kappa_estimator {
@@ -90,13 +90,18 @@ typedef struct plumb_kappa {
     double r2_state; ///< Held-out R2 of the map from latents to truth.
     /// (2n) the same of each true coordinate. NULL if they were mixed to remove redundancy.
     const double *r2_coordinates;
-    double r2_latent;     ///< Held-out R2 of the map from truth to latents.
-    double r2_local;      ///< As r2_state, from the slope of the map to latents and its noise.
-    double r2_nearest;    ///< As r2_state, by nearest neighbours; NaN if it was not needed.
-    double c;             ///< The constant; negative if q and p are exchanged.
-    double form_error;    ///< Share of the squared form that is error of the fit, 0 or more.
-    double form_low;      ///< Least singular value of the mean form, over |c|.
-    double form_high;     ///< Greatest singular value of the mean form, over |c|.
+    double r2_latent;  ///< Held-out R2 of the map from truth to latents.
+    double r2_local;   ///< As r2_state, from the slope of the map to latents and its noise.
+    double r2_nearest; ///< As r2_state, by nearest neighbours; NaN if it was not needed.
+    double c;          ///< The constant; negative if q and p are exchanged.
+    double form_error; ///< Share of the squared form that is error of the fit, 0 or more.
+    double form_low;   ///< Least singular value of the mean form, over |c|.
+    double form_high;  ///< Greatest singular value of the mean form, over |c|.
+    /// Waves of the latents that are shorter than this, in standard deviations of the true
+    /// coordinates, cannot be told from noise: three times the mean distance from a state to the
+    /// nearest one of another trajectory, six times where few trajectories are near each other.
+    /// NaN if no latent moves.
+    double resolution;
     double symplectic_r2; ///< Held-out R2 of the symplectic map; NaN if it was not fitted.
     /// The lesser held-out R2 of two maps that are symplectic by design, from truth to latents and
     /// back: high only if the latents hold the state and keep the form. NaN if it was not measured.

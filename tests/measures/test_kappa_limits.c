@@ -215,6 +215,44 @@ TEST(a_wave_finer_than_the_fit_is_never_taken_for_right)
     }
 }
 
+// A wave of the length `wave`, so high that kappa is about 0.58; 0: none.
+static double wave;
+
+static void wave_of_length(double *S, double *s, int64_t k, int64_t t)
+{
+    // Random phases and radii: states of other trajectories are at all distances.
+    uint64_t bits = (uint64_t)k * 0x9e3779b97f4a7c15u;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+    const double radius = 0.5 + (double)(bits >> 40) / (double)(1 << 24);
+    const double phase = 6.2831853 * (double)((bits >> 16) & 0xffffff) / (double)(1 << 24);
+    s[0] = radius * cos(0.1 * (double)t + phase), s[1] = -radius * sin(0.1 * (double)t + phase);
+    const double waves = wave > 0.0 ? 6.2831853 / wave : 0.0;
+    S[0] = s[0] + (wave > 0.0 ? 1.2 / waves * sin(waves * s[0]) : 0.0), S[1] = s[1];
+}
+
+TEST(waves_longer_than_the_stated_resolution_are_never_taken_for_right)
+{
+    wave = 0.0;
+    planted exact = plant(1, 1, wave_of_length);
+    plumb_kappa right = measure_planted(&exact, NULL);
+    CHECK_EQUAL(right.canonical, PLUMB_VERDICT_LEARNT);
+    CHECK(right.resolution > 0.0 && right.resolution < 0.4);
+    const double deviation = 0.72; // of a coordinate
+    for (int times = 1; times <= 8; times *= 2) {
+        wave = times * right.resolution * deviation;
+        planted p = plant(1, 1, wave_of_length);
+        plumb_kappa r = measure_planted(&p, NULL);
+        if (r.canonical == PLUMB_VERDICT_LEARNT)
+            print_message("a wave of %d times the resolution: kappa %g: %s\n", times, r.kappa,
+                          r.why);
+        CHECK(r.canonical != PLUMB_VERDICT_LEARNT);
+        plumb_kappa_clear(&r);
+        planted_free(&p);
+    }
+    plumb_kappa_clear(&right);
+    planted_free(&exact);
+}
+
 // ---- part of the trajectories ----
 
 // Every fifth trajectory is that of another start.

@@ -172,6 +172,7 @@ static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
     out->form_error = compute_form_error(s);
     out->r2_latent = work->form.r2;
     out->r2_local = work->form.local_r2;
+    out->resolution = work->form.resolution;
     // c = <O,A> / |A|^2 minimises |O - c A|^2. In units of the arrays it has `scale`
     // squared: the latents were divided by their unit and largest deviation, the truth by its unit.
     const double c = s.true_norm2 > 0.0 ? s.dot / s.true_norm2 : 0.0;

@@ -110,6 +110,7 @@ typedef struct kappa_pullback_form {
     double relative_area; // |O|^2 over its value if the slopes of each pair were orthogonal
     double missed;        // share of the latents' variance that is neither explained nor noise
     double missed_slope;  // largest share of a latent's squared slopes that is missed and no noise
+    double resolution;    // waves of the latents shorter than this are not told from noise
     double coarse_kappa;  // kappa of a simpler fit
     double *residual2;    // (trajectories) squared held-out residuals of G, all outputs alike
     double *unexplained;  // (2m) share of the variance; 0 for latents that are no output of G
@@ -200,10 +201,23 @@ void kappa_project_slopes(double *J, const kappa_surface *surface, int64_t row, 
 plumb_status kappa_missed_slopes(kappa_work *work);
 
 enum { KAPPA_MAX_NEIGHBOURS = 8 };
-/// neighbour (count): the rows of other trajectories whose inputs are nearest to those of `row`,
-/// the nearest first; `row` itself where there are too few.
-void kappa_find_neighbours(int64_t *neighbour, int64_t count, const map_inputs *in,
-                           const kappa_rows *rows, int64_t row);
+/// Finds nearest states: the rows in the order of their first input.
+typedef struct kappa_neighbours {
+    const map_inputs *in;
+    const kappa_rows *rows;
+    int64_t *order; // (rows) rows, sorted
+    int64_t *place; // (rows) where each row is in `order`
+    double *first;  // (rows) the first input of each row of `order`
+} kappa_neighbours;
+
+plumb_status kappa_neighbours_init(kappa_neighbours *out, arena *mem, const map_inputs *in,
+                                   const kappa_rows *rows);
+
+/// neighbour (count, at most KAPPA_MAX_NEIGHBOURS): the rows of other trajectories whose inputs are
+/// nearest to those of `row`, the nearest first; `row` itself where there are too few. Returns the
+/// distance of the nearest one, or infinity.
+double kappa_neighbours_find(int64_t *neighbour, int64_t count, const kappa_neighbours *all,
+                             int64_t row);
 
 /// Pulls the form back along the fit of G: work->form.
 plumb_status kappa_pullback(kappa_work *work);

@@ -45,6 +45,9 @@ static const double better = 0.9, far_better = 0.5;
 // With less than the first share, and less than the second in all, it is so much better that what
 // the free map misses does not matter: few trajectories of a bent map.
 static const double clearly_better = 0.25, nearly_all = 0.01;
+// Where the free map has a kappa below this, or no inverse was found, the symplectic map must be
+// found from latents to truth too, with the second value: momenta that are 0 are easy to predict.
+static const double contradicted_kappa = 0.5, min_backward_r2 = 0.95;
 // What the training of the symplectic map may leave unexplained.
 static const double training_error = 0.002;
 
@@ -209,6 +212,12 @@ static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *wo
     return REASON_FORM_BROKEN;
 }
 
+// Must the symplectic map be found in the other direction too before it speaks for the model?
+static bool needs_backward_map(const plumb_kappa *r, const plumb_kappa_options *opt)
+{
+    return !(state_held(r) > opt->r2_bar) || deciding_kappa(r) < contradicted_kappa;
+}
+
 // The symplectic map against the free one, on trajectories that neither has seen. It must leave
 // clearly less unexplained, and little in all. With constants as inputs each trajectory is a single
 // arc, which a symplectic map can bend at will, and which it may need a map of its own for: there
@@ -220,13 +229,14 @@ static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, const kappa
     bool constants = work->rows.constants > 0 && !work->no_constants;
     for (int64_t i = 0; i < work->rows.latent_dims; i++)
         constants = constants || work->latent.constant[i];
+    const bool found = !needs_backward_map(r, work->opt) || r->symplectic > min_backward_r2;
     if (unexplained <= clearly_better * free_unexplained && unexplained < nearly_all &&
-        !constants && (state_held(r) > work->opt->r2_bar || r->symplectic > work->opt->r2_bar))
+        !constants && found)
         return REASON_SYMPLECTIC_FITS;
     if (reason == REASON_MAP_TOO_CURVED) return reason;
     const double share = reason == REASON_FINE_WAVES ? far_better : better;
-    if (unexplained <= share * free_unexplained && !constants && work->form.missed <= max_missed &&
-        unexplained < max_missed)
+    if (unexplained <= share * free_unexplained && !constants && found &&
+        work->form.missed <= max_missed && unexplained < max_missed)
         return REASON_SYMPLECTIC_FITS;
     const bool high = deciding_kappa(r) > work->opt->kappa_bar;
     if ((reason != REASON_FINE_WAVES || !high) && !constants &&
@@ -464,9 +474,9 @@ plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
             kappa_symplectic_map(&result->symplectic_r2, &free_r2, work, result->c);
         if (st) return st;
     }
-    // Where no inverse was found, the map must be found backward too.
-    const bool backward = uncertain && !(state_held(result) > opt->r2_bar) &&
-                          1.0 - result->symplectic_r2 < nearly_all;
+    const bool backward = uncertain && needs_backward_map(result, opt) &&
+                          1.0 - result->symplectic_r2 < max_missed &&
+                          1.0 - result->symplectic_r2 < 1.0 - free_r2;
     if (opt->symplectic || backward) {
         const plumb_status st = kappa_measure_symplectic(result, work);
         if (st) return st;

@@ -160,11 +160,13 @@ plumb_status kappa_find_latent_angles(kappa_work *work)
     arena mem = {0};
     map_inputs in;
     plumb_status st = kappa_map_inputs(&in, &mem, work, MAP_ANGLES_CIRCLE, NULL);
+    kappa_neighbours near;
+    if (!st) st = kappa_neighbours_init(&near, &mem, &in, rows);
     int64_t *neighbour = ARENA_ALLOC(&mem, int64_t, queries);
     double *difference = ARENA_ALLOC(&mem, double, rows->rows);
     if (!st && (!neighbour || !difference)) st = PLUMB_EMEMORY;
     for (int64_t q = 0; q < queries && !st; q++)
-        kappa_find_neighbours(neighbour + q, 1, &in, rows, q * stride);
+        kappa_neighbours_find(neighbour + q, 1, &near, q * stride);
     for (int64_t i = 0; i < rows->latent_dims && !st; i++) {
         if (!l->varies[i] || l->constant[i]) continue;
         // In units of the array a period may be one that is known.

@@ -1,28 +1,92 @@
 // SPDX-License-Identifier: MIT
-// The nearest states of other trajectories.
+// The nearest states of other trajectories. Rows are kept in the order of one input, so that a
+// search begins at the row and ends in either direction where this input alone differs by more than
+// the farthest neighbour found.
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/status.h"
 #include "measures/kappa/kappa.h"
 
-void kappa_find_neighbours(int64_t *neighbour, int64_t count, const map_inputs *in,
-                           const kappa_rows *rows, int64_t row)
+typedef struct sort_item {
+    double value;
+    int64_t row;
+} sort_item;
+
+// Equal values in the order of the rows, so that the result does not depend on qsort.
+static int compare_items(const void *a, const void *b)
 {
-    const int64_t d = in->dims, first = row / rows->steps * rows->steps;
-    const double *to = in->x + row * d;
-    double best[KAPPA_MAX_NEIGHBOURS];
-    for (int64_t i = 0; i < count; i++) best[i] = (double)INFINITY, neighbour[i] = row;
-    for (int64_t r = 0; r < rows->rows; r++) {
-        if (r == first) r += rows->steps; // the trajectory of `row` itself
-        if (r >= rows->rows) break;
+    const sort_item *first = a, *second = b;
+    if (first->value != second->value) return first->value < second->value ? -1 : 1;
+    return first->row < second->row ? -1 : first->row > second->row;
+}
+
+plumb_status kappa_neighbours_init(kappa_neighbours *out, arena *mem, const map_inputs *in,
+                                   const kappa_rows *rows)
+{
+    *out = (kappa_neighbours){.in = in, .rows = rows};
+    sort_item *item = ARENA_ALLOC(mem, sort_item, rows->rows);
+    out->order = ARENA_ALLOC(mem, int64_t, rows->rows);
+    out->place = ARENA_ALLOC(mem, int64_t, rows->rows);
+    out->first = ARENA_ALLOC(mem, double, rows->rows);
+    if (!item || !out->order || !out->place || !out->first) return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < rows->rows; r++) item[r] = (sort_item){in->x[r * in->dims], r};
+    qsort(item, (size_t)rows->rows, sizeof *item, compare_items);
+    for (int64_t i = 0; i < rows->rows; i++) {
+        out->order[i] = item[i].row;
+        out->first[i] = item[i].value;
+        out->place[item[i].row] = i;
+    }
+    return PLUMB_OK;
+}
+
+// The neighbours found so far, the nearest first; of equally near ones the one of the lower row.
+typedef struct nearest {
+    int64_t count, *row;
+    double *distance2;
+} nearest;
+
+static void nearest_insert(nearest *n, int64_t row, double distance2)
+{
+    int64_t i = n->count;
+    while (i > 0 && (distance2 < n->distance2[i - 1] ||
+                     (distance2 == n->distance2[i - 1] && row < n->row[i - 1])))
+        i--;
+    if (i == n->count) return;
+    for (int64_t k = n->count - 1; k > i; k--) {
+        n->distance2[k] = n->distance2[k - 1];
+        n->row[k] = n->row[k - 1];
+    }
+    n->distance2[i] = distance2;
+    n->row[i] = row;
+}
+
+// Tries the rows on one side of `place`, `step` 1 or -1, until none farther can be nearer.
+static void search_side(nearest *n, const kappa_neighbours *all, int64_t row, int64_t step)
+{
+    const int64_t d = all->in->dims, trajectory = row / all->rows->steps;
+    const double *to = all->in->x + row * d, *last = &n->distance2[n->count - 1];
+    for (int64_t p = all->place[row] + step; p >= 0 && p < all->rows->rows; p += step) {
+        const double along = all->first[p] - to[0];
+        if (along * along > *last) return;
+        const int64_t r = all->order[p];
+        if (r / all->rows->steps == trajectory) continue;
         double sum = 0.0;
-        for (int64_t k = 0; k < d; k++) {
-            const double by = in->x[r * d + k] - to[k];
+        for (int64_t k = 0; k < d && sum <= *last; k++) {
+            const double by = all->in->x[r * d + k] - to[k];
             sum += by * by;
         }
-        if (!(sum < best[count - 1])) continue;
-        int64_t i = count - 1;
-        for (; i > 0 && best[i - 1] > sum; i--)
-            best[i] = best[i - 1], neighbour[i] = neighbour[i - 1];
-        best[i] = sum, neighbour[i] = r;
+        nearest_insert(n, r, sum);
     }
+}
+
+double kappa_neighbours_find(int64_t *neighbour, int64_t count, const kappa_neighbours *all,
+                             int64_t row)
+{
+    double distance2[KAPPA_MAX_NEIGHBOURS];
+    for (int64_t i = 0; i < count; i++) distance2[i] = (double)INFINITY, neighbour[i] = row;
+    nearest n = {count, neighbour, distance2};
+    search_side(&n, all, row, 1);
+    search_side(&n, all, row, -1);
+    return sqrt(distance2[0]);
 }

@@ -245,7 +245,7 @@ static plumb_status form_init(kappa_pullback_form *out, const kappa_work *work)
 {
     const kappa_rows *rows = &work->rows;
     const int64_t form = work->truth.form_dims;
-    *out = (kappa_pullback_form){0};
+    *out = (kappa_pullback_form){.resolution = (double)NAN};
     out->unexplained = ARENA_ALLOC(work->mem, double, rows->latent_dims);
     double **sums[] = {&out->dot, &out->form_norm2, &out->true_norm2, &out->halves_diff2,
                        &out->residual2};

@@ -56,6 +56,7 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     plumb_record_set_double(record, "error", r->form_error);
     plumb_record_set_double(record, "low", r->form_low);
     plumb_record_set_double(record, "high", r->form_high);
+    plumb_record_set_double(record, "resolution", r->resolution);
     plumb_record_set_int(record, "n", r->n_used);
     if (r->reduced) plumb_record_set_string(record, "reduced", r->reduced);
     else plumb_record_set_null(record, "reduced");

@@ -4,22 +4,38 @@
 // trajectories is noise or a wave. Noise is as different between near states as between distant
 // ones; a wave is alike at near states and differs more and more with distance.
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/status.h"
 #include "measures/kappa/kappa.h"
 
-enum { NEIGHBOURS = KAPPA_MAX_NEIGHBOURS, MAX_QUERIES = 1500 };
+enum {
+    NEIGHBOURS = KAPPA_MAX_NEIGHBOURS,
+    MAX_QUERIES = 4000, // rows whose neighbours are searched for
+    MIN_PAIRS = 10,     // pairs of near states in each of two groups, by which a wave is seen
+};
 
 // An output with more unexplained than the first value is noise; with less than the second it is
 // exact.
 static const double noise_limit = 0.5, exact_limit = 1e-6;
 // Residuals of nearest states that are correlated by less than this show no wave.
 static const double min_correlation = 0.15;
-
 // The growth of the latents, relative to their difference from the last neighbour, is at least
 // this.
 static const double min_growth = 0.2;
+
+// Of all pairs of nearest states, sorted by distance: the closest ones, and those a little farther.
+// The distance varies much between pairs, so the closest show waves that the mean pair does not.
+static const double closest_share = 0.05, close_share = 0.25;
+// A wave is seen if the residuals of close pairs are correlated by this, and by so many standard
+// deviations of what noise would give; its slope counts as far as it exceeds its error so many
+// times.
+static const double min_close_correlation = 0.3, min_significance = 4.0, slope_significance = 3.0;
+// Waves are seen down to this many mean distances from a state to the nearest one of another
+// trajectory; to the second value where there are fewer pairs of near trajectories than FEW_PAIRS
+// (bench/resolution).
+static const double distances_per_wave = 3.0, distances_of_few = 6.0;
+enum { FEW_PAIRS = 25 };
 
 // e (rows, outputs): the residuals of each half by the fit to the other half.
 static plumb_status compute_residuals(double *e, arena *mem, const kappa_work *work)
@@ -62,57 +78,195 @@ static double missed_along(const double *e, const kappa_work *work, int64_t k)
     return fmax(two / twos - one / ones, 0.0) / 3.0 / (slope / ones);
 }
 
-// The same across trajectories: the growth of the difference of residuals from the nearest state to
-// the last of NEIGHBOURS, over the growth of the difference of the latents.
-static double missed_across(const double *e, const kappa_work *work, int64_t k,
-                            const int64_t *neighbour, int64_t queries, int64_t stride)
+// Rows and their nearest states in other trajectories.
+typedef struct near_states {
+    int64_t queries, stride; // query q is row q * stride
+    int64_t *neighbour;      // (queries, NEIGHBOURS) rows
+    int64_t *sorted;         // (queries) queries, those with the nearest neighbour first
+    double mean_distance;    // to the nearest neighbour
+    int64_t closest, close;  // queries of the closest pairs, and of those and the close ones
+    int64_t orbits[2];       // pairs of trajectories among the former, and among the others
+} near_states;
+
+// Mean squared differences of output k between states and their neighbours of one rank, over the
+// queries sorted[from .. to): of the residuals and of the latents.
+typedef struct variation {
+    double residual, latent;
+    double square; // the mean of the sum of both squared residuals: `residual` of noise
+} variation;
+
+static variation measure_variation(const double *e, const kappa_work *work, int64_t k,
+                                   const near_states *near, int64_t rank, int64_t from, int64_t to)
 {
     const map_outputs *out = &work->map.out;
-    double near = 0.0, far = 0.0, near_y = 0.0, far_y = 0.0, square = 0.0;
-    for (int64_t q = 0; q < queries; q++) {
-        const int64_t row = q * stride, a = neighbour[q * NEIGHBOURS],
-                      b = neighbour[q * NEIGHBOURS + NEIGHBOURS - 1];
-        if (b == row) continue; // too few states
-        near += square_difference(e, out->count, k, row, a);
-        far += square_difference(e, out->count, k, row, b);
-        near_y += square_difference(out->y, out->count, k, row, a);
-        far_y += square_difference(out->y, out->count, k, row, b);
-        square += e[row * out->count + k] * e[row * out->count + k] +
-                  e[a * out->count + k] * e[a * out->count + k];
+    variation sum = {0};
+    for (int64_t i = from; i < to; i++) {
+        const int64_t q = near->sorted[i], other = near->neighbour[q * NEIGHBOURS + rank];
+        sum.residual += square_difference(e, out->count, k, q * near->stride, other);
+        sum.latent += square_difference(out->y, out->count, k, q * near->stride, other);
+        const double first = e[q * near->stride * out->count + k],
+                     second = e[other * out->count + k];
+        sum.square += first * first + second * second;
     }
-    if (!(far_y > near_y) || !(square > 0.0) || 1.0 - near / square < min_correlation) return 0.0;
-    // Where the last neighbour is hardly farther than the nearest, the growth is not known well.
-    return fmin(fmax(far - near, 0.0) / fmax(far_y - near_y, min_growth * far_y), 1.0);
+    const double count = fmax((double)(to - from), 1.0);
+    return (variation){sum.residual / count, sum.latent / count, sum.square / count};
+}
+
+// The slope of one variation over the other: the share of squared slopes that is missed. Where the
+// second pairs are hardly farther apart than the first, the growth is not known well.
+static double variation_slope(variation nearer, variation farther)
+{
+    const double growth = fmax(farther.latent - nearer.latent, min_growth * farther.latent);
+    return growth > 0.0 ? fmin(fmax(farther.residual - nearer.residual, 0.0) / growth, 1.0) : 0.0;
+}
+
+// How many independent pairs there are among `pairs` that belong to `orbits` pairs of trajectories:
+// two trajectories that are near at one step are near at many, and `smooth` is how far residuals
+// are alike from step to step. Each pair is also found from its other end.
+static double count_independent(int64_t pairs, int64_t orbits, double smooth)
+{
+    const double repeats = fmax(0.5 * (double)pairs - (double)orbits, 0.0);
+    return (double)orbits + repeats * (1.0 - smooth) / (1.0 + smooth);
+}
+
+// Waves shorter than the distance to the nearest state of most rows: the growth from the closest
+// pairs to those a little farther. smooth: of the residuals of output k, 0 to 1.
+static double missed_between_closest(const double *e, const kappa_work *work, int64_t k,
+                                     const near_states *near, double smooth)
+{
+    if (near->closest < MIN_PAIRS) return 0.0;
+    const variation first = measure_variation(e, work, k, near, 0, 0, near->closest);
+    const variation second = measure_variation(e, work, k, near, 0, near->closest, near->close);
+    const double pairs[2] = {
+        count_independent(near->closest, near->orbits[0], smooth),
+        count_independent(near->close - near->closest, near->orbits[1], smooth)};
+    // The residuals of near states are alike; those of noise are correlated by 1 / sqrt(n) at most.
+    const double share = closest_share / close_share;
+    const double square = share * first.square + (1.0 - share) * second.square;
+    const double residual = share * first.residual + (1.0 - share) * second.residual;
+    const double noise = min_significance / sqrt(fmax(pairs[0] + pairs[1], 1.0));
+    if (!(square > 0.0) || 1.0 - residual / square < fmax(min_close_correlation, noise)) return 0.0;
+    // The mean of n squares has a relative error of sqrt(2 / n).
+    const double error =
+        slope_significance * sqrt(2.0 * (first.residual * first.residual / pairs[0] +
+                                         second.residual * second.residual / pairs[1]));
+    return variation_slope((variation){.residual = first.residual + error, .latent = first.latent},
+                           second);
+}
+
+// The same across trajectories: of waves longer than the distance to the nearest state the growth
+// from there to the last of NEIGHBOURS.
+static double missed_across(const double *e, const kappa_work *work, int64_t k,
+                            const near_states *near, double smooth)
+{
+    const variation first = measure_variation(e, work, k, near, 0, 0, near->queries);
+    const variation last = measure_variation(e, work, k, near, NEIGHBOURS - 1, 0, near->queries);
+    double missed = 0.0;
+    if (last.latent > first.latent && first.square > 0.0 &&
+        1.0 - first.residual / first.square >= min_correlation)
+        missed = variation_slope(first, last);
+    return fmax(missed, missed_between_closest(e, work, k, near, smooth));
+}
+
+typedef struct query_distance {
+    double distance;
+    int64_t query;
+} query_distance;
+
+static int compare_distances(const void *a, const void *b)
+{
+    const query_distance *first = a, *second = b;
+    if (first->distance != second->distance) return first->distance < second->distance ? -1 : 1;
+    return first->query < second->query ? -1 : first->query > second->query;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+    return (first > second) - (first < second);
+}
+
+// How many pairs of trajectories the queries sorted[from .. to) and their nearest states belong to.
+// key: scratch for as many numbers.
+static int64_t count_orbits(int64_t *key, const near_states *near, const kappa_rows *rows,
+                            int64_t from, int64_t to)
+{
+    for (int64_t i = from; i < to; i++) {
+        const int64_t q = near->sorted[i], a = q * near->stride / rows->steps,
+                      b = near->neighbour[q * NEIGHBOURS] / rows->steps;
+        key[i - from] = a < b ? a * rows->trajectories + b : b * rows->trajectories + a;
+    }
+    qsort(key, (size_t)(to - from), sizeof *key, compare_numbers);
+    int64_t count = to > from;
+    for (int64_t i = 1; i < to - from; i++) count += key[i] != key[i - 1];
+    return count;
+}
+
+// Finds the neighbours of up to MAX_QUERIES rows.
+static plumb_status find_near_states(near_states *near, arena *mem, const kappa_work *work)
+{
+    const kappa_rows *rows = &work->rows;
+    near->stride = (rows->rows + MAX_QUERIES - 1) / MAX_QUERIES;
+    near->queries = (rows->rows + near->stride - 1) / near->stride;
+    near->neighbour = ARENA_ALLOC(mem, int64_t, (near->queries * NEIGHBOURS));
+    near->sorted = ARENA_ALLOC(mem, int64_t, near->queries);
+    query_distance *item = ARENA_ALLOC(mem, query_distance, near->queries);
+    int64_t *key = ARENA_ALLOC(mem, int64_t, near->queries);
+    if (!near->neighbour || !near->sorted || !item || !key) return PLUMB_EMEMORY;
+    kappa_neighbours all;
+    plumb_status st = kappa_neighbours_init(&all, mem, &work->map.in, rows);
+    for (int64_t q = 0; q < near->queries && !st; q++) {
+        item[q].query = q;
+        item[q].distance = kappa_neighbours_find(near->neighbour + q * NEIGHBOURS, NEIGHBOURS, &all,
+                                                 q * near->stride);
+        if (q % 64 == 0) st = status_check_stop();
+    }
+    if (st) return st;
+    qsort(item, (size_t)near->queries, sizeof *item, compare_distances);
+    double sum = 0.0;
+    for (int64_t q = 0; q < near->queries; q++) {
+        near->sorted[q] = item[q].query;
+        sum += item[q].distance;
+    }
+    near->mean_distance = sum / (double)near->queries;
+    near->closest = (int64_t)(closest_share * (double)near->queries);
+    near->close = (int64_t)(close_share * (double)near->queries);
+    near->orbits[0] = count_orbits(key, near, rows, 0, near->closest);
+    near->orbits[1] = count_orbits(key, near, rows, near->closest, near->close);
+    return PLUMB_OK;
+}
+
+// Is output k neither exact nor noise?
+static bool may_have_waves(const latent_map *g, int64_t k)
+{
+    const double unexplained = g->fit.choice[k].unexplained;
+    return unexplained >= exact_limit && unexplained <= noise_limit;
 }
 
 plumb_status kappa_missed_slopes(kappa_work *work)
 {
     const latent_map *g = &work->map;
     const kappa_rows *rows = &work->rows;
-    double worst = 0.0;
-    for (int64_t k = 0; k < g->out.count; k++)
-        if (g->fit.choice[k].unexplained < noise_limit)
-            worst = fmax(worst, g->fit.choice[k].unexplained);
+    bool is_exact = true;
+    for (int64_t k = 0; k < g->out.count; k++) is_exact = is_exact && !may_have_waves(g, k);
     work->form.missed_slope = 0.0;
-    if (worst < exact_limit) return PLUMB_OK;
-    const int64_t stride = (rows->rows + MAX_QUERIES - 1) / MAX_QUERIES;
-    const int64_t queries = (rows->rows + stride - 1) / stride;
     arena mem = {0};
+    near_states near = {0};
     double *e = ARENA_ALLOC(&mem, double, (rows->rows * g->out.count));
-    int64_t *neighbour = ARENA_ALLOC(&mem, int64_t, (queries * NEIGHBOURS));
-    plumb_status st = e && neighbour ? compute_residuals(e, &mem, work) : PLUMB_EMEMORY;
-    for (int64_t q = 0; q < queries && !st; q++) {
-        kappa_find_neighbours(neighbour + q * NEIGHBOURS, NEIGHBOURS, &g->in, rows, q * stride);
-        if (q % 64 == 0) st = status_check_stop();
-    }
+    plumb_status st = e ? find_near_states(&near, &mem, work) : PLUMB_EMEMORY;
+    if (!st)
+        work->form.resolution =
+            near.mean_distance *
+            (near.orbits[0] + near.orbits[1] < FEW_PAIRS ? distances_of_few : distances_per_wave);
+    if (!st && !is_exact) st = compute_residuals(e, &mem, work);
     for (int64_t k = 0; k < g->out.count && !st; k++) {
-        const double unexplained = g->fit.choice[k].unexplained;
-        if (unexplained > noise_limit || unexplained < exact_limit) continue;
+        if (!may_have_waves(g, k)) continue;
         for (int64_t r = 0; r < rows->rows; r++)
             work->form.residual2[r / rows->steps] +=
                 e[r * g->out.count + k] * e[r * g->out.count + k];
         const double along = missed_along(e, work, k);
-        const double across = missed_across(e, work, k, neighbour, queries, stride);
+        const double smooth = fmin(fmax(g->fit.choice[k].smooth_share, 0.0), 1.0);
+        const double across = missed_across(e, work, k, &near, smooth);
         work->form.missed_slope = fmax(work->form.missed_slope, fmax(along, across));
     }
     arena_clear(&mem);
