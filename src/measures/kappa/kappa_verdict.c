@@ -209,7 +209,7 @@ static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *wo
         return REASON_FINE_WAVES;
     if (is_uncertain(r, opt) && deciding_kappa(r) + error_margin * r->form_error > opt->kappa_bar)
         return REASON_HALVES_DIFFER;
-    return REASON_FORM_BROKEN;
+    return may_be_above(r, opt) ? REASON_NEAR_BAR : REASON_FORM_BROKEN;
 }
 
 // Must the symplectic map be found in the other direction too before it speaks for the model?
@@ -352,9 +352,9 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
         break;
     case REASON_NEAR_BAR:
         text_format(text, size,
-                    "not determined: kappa %s is near its bar %g, and its interval [%.3f, %.3f] "
-                    "reaches below; more trajectories would tell",
-                    kappa, opt->kappa_bar, deciding_interval(r).low, deciding_interval(r).high);
+                    "not determined: kappa %s, and its interval [%.3f, %.3f] reaches to the other "
+                    "side of the bar %g; more trajectories would tell",
+                    kappa, deciding_interval(r).low, deciding_interval(r).high, opt->kappa_bar);
         break;
     case REASON_NO_AREA:
         text_format(text, size,

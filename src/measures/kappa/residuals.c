@@ -18,8 +18,10 @@ enum {
 // An output with more unexplained than the first value is noise; with less than the second it is
 // exact.
 static const double noise_limit = 0.5, exact_limit = 1e-6;
-// Residuals of nearest states that are correlated by less than this show no wave.
-static const double min_correlation = 0.15;
+// Residuals of nearest states that are correlated by less than this, or by less than so many
+// standard deviations of what noise would give, show no wave. The slope of a wave counts as far as
+// it exceeds its error so many times.
+static const double min_correlation = 0.15, min_significance = 4.0, slope_significance = 3.0;
 // The growth of the latents, relative to their difference from the last neighbour, is at least
 // this.
 static const double min_growth = 0.2;
@@ -27,10 +29,7 @@ static const double min_growth = 0.2;
 // Of all pairs of nearest states, sorted by distance: the closest ones, and those a little farther.
 // The distance varies much between pairs, so the closest show waves that the mean pair does not.
 static const double closest_share = 0.05, close_share = 0.25;
-// A wave is seen if the residuals of close pairs are correlated by this, and by so many standard
-// deviations of what noise would give; its slope counts as far as it exceeds its error so many
-// times.
-static const double min_close_correlation = 0.3, min_significance = 4.0, slope_significance = 3.0;
+static const double min_close_correlation = 0.3;
 // Waves are seen down to this many mean distances from a state to the nearest one of another
 // trajectory; to the second value where there are fewer pairs of near trajectories than FEW_PAIRS
 // (bench/resolution).
@@ -86,6 +85,7 @@ typedef struct near_states {
     double mean_distance;    // to the nearest neighbour
     int64_t closest, close;  // queries of the closest pairs, and of those and the close ones
     int64_t orbits[2];       // pairs of trajectories among the former, and among the others
+    int64_t all_orbits;      // and among all queries
 } near_states;
 
 // Mean squared differences of output k between states and their neighbours of one rank, over the
@@ -129,29 +129,48 @@ static double count_independent(int64_t pairs, int64_t orbits, double smooth)
     return (double)orbits + repeats * (1.0 - smooth) / (1.0 + smooth);
 }
 
+// A mean over pairs, and how many of them are independent.
+typedef struct variation_sample {
+    variation mean;
+    double pairs;
+} variation_sample;
+
+// The slope between two samples, less its error.
+static double significant_slope(variation_sample first, variation_sample second)
+{
+    // The mean of n squares has a relative error of sqrt(2 / n).
+    const double error = slope_significance *
+                         sqrt(2.0 * (first.mean.residual * first.mean.residual / first.pairs +
+                                     second.mean.residual * second.mean.residual / second.pairs));
+    first.mean.residual += error;
+    return variation_slope(first.mean, second.mean);
+}
+
+// Are the residuals of these pairs more alike than noise would be, and by `least`?
+static bool is_correlated(double residual, double square, double pairs, double least)
+{
+    if (!(square > 0.0) || !(pairs >= 1.0)) return false;
+    return 1.0 - residual / square >= fmax(least, min_significance / sqrt(pairs));
+}
+
 // Waves shorter than the distance to the nearest state of most rows: the growth from the closest
 // pairs to those a little farther. smooth: of the residuals of output k, 0 to 1.
 static double missed_between_closest(const double *e, const kappa_work *work, int64_t k,
                                      const near_states *near, double smooth)
 {
     if (near->closest < MIN_PAIRS) return 0.0;
-    const variation first = measure_variation(e, work, k, near, 0, 0, near->closest);
-    const variation second = measure_variation(e, work, k, near, 0, near->closest, near->close);
-    const double pairs[2] = {
-        count_independent(near->closest, near->orbits[0], smooth),
-        count_independent(near->close - near->closest, near->orbits[1], smooth)};
-    // The residuals of near states are alike; those of noise are correlated by 1 / sqrt(n) at most.
+    const int64_t others = near->close - near->closest;
+    const variation_sample first = {measure_variation(e, work, k, near, 0, 0, near->closest),
+                                    count_independent(near->closest, near->orbits[0], smooth)};
+    const variation_sample second = {
+        measure_variation(e, work, k, near, 0, near->closest, near->close),
+        count_independent(others, near->orbits[1], smooth)};
     const double share = closest_share / close_share;
-    const double square = share * first.square + (1.0 - share) * second.square;
-    const double residual = share * first.residual + (1.0 - share) * second.residual;
-    const double noise = min_significance / sqrt(fmax(pairs[0] + pairs[1], 1.0));
-    if (!(square > 0.0) || 1.0 - residual / square < fmax(min_close_correlation, noise)) return 0.0;
-    // The mean of n squares has a relative error of sqrt(2 / n).
-    const double error =
-        slope_significance * sqrt(2.0 * (first.residual * first.residual / pairs[0] +
-                                         second.residual * second.residual / pairs[1]));
-    return variation_slope((variation){.residual = first.residual + error, .latent = first.latent},
-                           second);
+    const double square = share * first.mean.square + (1.0 - share) * second.mean.square;
+    const double residual = share * first.mean.residual + (1.0 - share) * second.mean.residual;
+    if (!is_correlated(residual, square, first.pairs + second.pairs, min_close_correlation))
+        return 0.0;
+    return significant_slope(first, second);
 }
 
 // The same across trajectories: of waves longer than the distance to the nearest state the growth
@@ -159,12 +178,15 @@ static double missed_between_closest(const double *e, const kappa_work *work, in
 static double missed_across(const double *e, const kappa_work *work, int64_t k,
                             const near_states *near, double smooth)
 {
-    const variation first = measure_variation(e, work, k, near, 0, 0, near->queries);
-    const variation last = measure_variation(e, work, k, near, NEIGHBOURS - 1, 0, near->queries);
+    const double pairs = count_independent(near->queries, near->all_orbits, smooth);
+    const variation_sample first = {measure_variation(e, work, k, near, 0, 0, near->queries),
+                                    pairs};
+    const variation_sample last = {
+        measure_variation(e, work, k, near, NEIGHBOURS - 1, 0, near->queries), pairs};
     double missed = 0.0;
-    if (last.latent > first.latent && first.square > 0.0 &&
-        1.0 - first.residual / first.square >= min_correlation)
-        missed = variation_slope(first, last);
+    if (last.mean.latent > first.mean.latent &&
+        is_correlated(first.mean.residual, first.mean.square, pairs, min_correlation))
+        missed = significant_slope(first, last);
     return fmax(missed, missed_between_closest(e, work, k, near, smooth));
 }
 
@@ -233,6 +255,7 @@ static plumb_status find_near_states(near_states *near, arena *mem, const kappa_
     near->close = (int64_t)(close_share * (double)near->queries);
     near->orbits[0] = count_orbits(key, near, rows, 0, near->closest);
     near->orbits[1] = count_orbits(key, near, rows, near->closest, near->close);
+    near->all_orbits = count_orbits(key, near, rows, 0, near->queries);
     return PLUMB_OK;
 }
 
