@@ -159,6 +159,11 @@ seed("png", "grey", png(np.arange(8, dtype=np.uint8).reshape(4, 2), 0))
 seed("png", "rgba", png(np.arange(32, dtype=np.uint8).reshape(4, 2, 4), 6))
 seed("png", "wide", png(np.zeros((64, 32, 3), np.uint8), 2))
 
+# The length of the first file, then both.
+for name, frames in {"same": (strip, strip), "other": (strip, png(np.zeros((2, 2, 3), np.uint8), 2)),
+                     "grey": (strip, png(np.arange(8, dtype=np.uint8).reshape(4, 2), 0)), "cut": (strip, strip[:40])}.items():
+    seed("image_folder", name, struct.pack("<H", len(frames[0])) + b"".join(frames))
+
 reals = b"".join(varint(n) for n in np.linspace(-1, 1, 4).view(np.int64).tolist())
 whole = example(x=("integers", part(1, reals)), image=("bytes", part(1, strip)),
                 f=("floats", part(1, struct.pack("<3f", 1, 2, 3))),
@@ -210,6 +215,8 @@ seed("pth", "numpy", b"\x80\x02}X\x05\0\0\0namescnumpy.core.multiarray\n_reconst
      b"\x85cnumpy\ndtype\nX\x02\0\0\0U1\x89\x88\x87R(K\x03X\x01\0\0\0<NNNK\x04K\x04K\x08tb\x89c_codecs\nencode\nX\x08\0\0\0a\0\0\0b\0\0\0"
      b"X\x06\0\0\0latin1\x86RtbS.".replace(b"S.", b"s."))
 seed("pth", "protocol4", b"\x80\x04\x95\x10\0\0\0\0\0\0\0}\x94(\x8c\x01a\x94]\x94(K\x01G\x3f\xf0\0\0\0\0\0\0eu.")
+seed("pth", "nested", torch_pickle({"epoch": 3, "model": {"cell.weight": ("FloatStorage", (2, 3), (3, 1), 0), "deeper": {"bias": (
+    "FloatStorage", (3,), (1,), 6)}}, "none": {}, "list": [{"a": ("LongStorage", (2,), (1,), 0)}]}))
 f = io.BytesIO()
 with zipfile.ZipFile(f, "w") as z:
     z.writestr("archive/data.pkl", torch_pickle(losses))
