@@ -129,10 +129,10 @@ STRUCTS = {
     "world_info":
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
         "parameters:world_parameter* parameter_count:q state_names:s* canonical_names:s* angles:b* "
-        "parameter_total:q kind:i clips:q steps:q concept_name:s event_names:s*",
+        "parameter_total:q kind:i clips:q steps:q concept_name:s event_names:s* actions:q",
     "world_item":
         "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p mask:p camera:p objects:p cut:p "
-        "event_counts:p",
+        "event_counts:p action:p",
     "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256 frames:i inference:q target:q latent_names:B512",

@@ -87,6 +87,8 @@ static plumb_status list_trajectory_fields(simulate_job *job, bool published)
               (int64_t[]){t, 2 * info->canonical_n});
     add_field(job, "energy", MEMBER(energy), PLUMB_FLOAT64, 1, &t);
     add_field(job, "time", MEMBER(time), PLUMB_FLOAT64, 1, &t);
+    if (info->actions)
+        add_field(job, "action", MEMBER(action), PLUMB_FLOAT64, 2, (int64_t[]){t, info->actions});
     job->loop_field = job->pipeline.field_count;
     if (job->loop_states) add_field(job, "loop", no_member, PLUMB_INT64, 0, NULL);
     job->first_parameter = job->pipeline.field_count;
