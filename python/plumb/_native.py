@@ -31,15 +31,15 @@ STRUCTS = {
         "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s hint:s score:d r2_state:d r2_coordinates:d* r2_latent:d r2_local:d r2_nearest:d "
         "c:d form_error:d form_low:d form_high:d symplectic_r2:d symplectic:d symplectic_ci:interval n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q diverged_count:q diverged:q* steps:q seconds:d input_hash:B33 memory:p",
-    "flow_input": "size:z latent:array* truth:array* energy:array*",
+    "flow_input": "size:z latent:array* truth:array* energy:array* action:array*",
     "flow":
         "measured:b verdict:i why:s lag:q kappa:d area_rate:d area_rate_ci:interval volume_rate:d true_area_rate:d "
         "area_change:d area_change_ci:interval energy_change:d energy_change_ci:interval clock:d clock_ci:interval r2:d "
-        "r2_clock:d trajectories:q steps:q seconds:d memory:p",
+        "r2_clock:d trajectories:q steps:q driven:b seconds:d memory:p",
     "loops":
         "cosine:d cosine_ci:interval slope:d slope_ci:interval loops:q states:q true_action:d* latent_action:d* memory:p",
     "phase_space_input":
-        "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array* energy:array*",
+        "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array* energy:array* action:array*",
     "phase_space":
         "verdict:i why:s coordinates:i has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa "
         "flow:flow sym_floor:d canonical_dims:q memory:p",
@@ -65,12 +65,12 @@ STRUCTS = {
         "vpt:state_forecast_value vpt_median:d vpt_per_trajectory:d* last:state_forecast_baseline linear:state_forecast_baseline "
         "mean:state_forecast_baseline lyapunov:lyapunov energy_drift:d energy_drift_truth:d crps:d energy_score:d samples:q "
         "diverged:q trajectories:q steps:q scored:q space:q columns:q seconds:d input_hash:B33 memory:p",
-    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array* angles:b*",
+    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array* angles:b* action:array*",
     "dynamics_conserved": "measured:b truth:d encoded:d rollout:d trend:d share:d",
     "dynamics":
         "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "
         "energy:dynamics_conserved found:dynamics_conserved histogram:d histogram_floor:d spectrum:d spectrum_floor:d "
-        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow unencoded_before:q unencoded_after:q",
+        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow unencoded_before:q unencoded_after:q driven:b",
     "probe_target": "name:s array:array* columns:s* angles:b*",
     "probe_input":
         "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",

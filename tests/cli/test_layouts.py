@@ -73,6 +73,13 @@ def test_measure_of_a_table(data):
     plumb.refused(f"--latent {file}:z0,z1 --truth {file}:q,p", "measure", file)
 
 
+def test_a_last_axis_of_one_too_many(data):
+    """Also of the energy, in trajectories and in rows."""
+    assert data.answer("measure", data.save(energy=data.energy[..., None])) == data.plain
+    file = data.save(latent=flat(data.latent), truth=flat(data.truth), energy=flat(data.energy[..., None]), ep_len=np.full(COUNT, STEPS))
+    assert data.answer("measure", file) == data.plain
+
+
 def test_measure_of_arrays_of_one_number(data):
     np.savez(data.folder / "columns.npz", q=data.truth[..., 0], p=data.truth[..., 1], z=data.latent)
     file = data.folder / "columns.npz"

@@ -76,9 +76,21 @@ static double *copy_scored(arena *mem, const dynamics_states *s, const double *f
     return out;
 }
 
+// Is anything in an action not 0?
+static bool is_driving(const plumb_array *action)
+{
+    double value;
+    for (int64_t i = 0; action && i < plumb_array_count(action); i++) {
+        plumb_array_to_double(&value, action, i, 1);
+        if (isfinite(value) && value != 0.0) return true;
+    }
+    return false;
+}
+
 // The flow in the coordinates of the readout. Where it is not defined it is not measured.
 static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_states *s,
-                                 const double *energy, const plumb_dynamics_options *opt)
+                                 const double *energy, const plumb_array *action,
+                                 const plumb_dynamics_options *opt)
 {
     *out = (plumb_flow){0};
     if (s->dims % 2) return PLUMB_OK;
@@ -90,8 +102,15 @@ static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_sta
     const plumb_array latent = plumb_array_view(rollout, PLUMB_FLOAT64, 3, shape);
     const plumb_array state = plumb_array_view(truth, PLUMB_FLOAT64, 3, shape);
     const plumb_array kept = plumb_array_view(scored_energy, PLUMB_FLOAT64, 2, shape);
-    const plumb_flow_input in = {
-        .size = sizeof in, .latent = &latent, .truth = &state, .energy = energy ? &kept : NULL};
+    plumb_array driving;
+    if (action &&
+        array_copy_steps(&driving, mem, action, s->context, action->shape[1] - s->context))
+        return PLUMB_EMEMORY;
+    const plumb_flow_input in = {.size = sizeof in,
+                                 .latent = &latent,
+                                 .truth = &state,
+                                 .energy = energy ? &kept : NULL,
+                                 .action = action ? &driving : NULL};
     plumb_flow_options options = plumb_flow_defaults();
     options.drop_nonfinite = true;
     options.resamples = opt->resamples;
@@ -129,13 +148,15 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     if (!st) st = dynamics_find_conserved(out, mem, &states, energy);
     if (!st) st = dynamics_compare_motion(out, mem, &states);
     if (st) return st;
-    st = measure_flow(&out->flow, mem, &states, energy, opt);
+    out->driven = is_driving(in->action);
+    st = measure_flow(&out->flow, mem, &states, energy, in->action, opt);
     if (st) return st;
     out->r2 = states.r2;
     out->r2_worst = states.r2_worst;
     hash_arrays(out->input_hash,
-                (const plumb_array *[]){given->latent, given->encoded, given->truth, given->energy},
-                4);
+                (const plumb_array *[]){given->latent, given->encoded, given->truth, given->energy,
+                                        given->action},
+                given->action ? 5 : 4);
     return dynamics_decide(out, mem);
 }
 

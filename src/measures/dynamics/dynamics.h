@@ -21,8 +21,8 @@ typedef struct dynamics_states {
 /// The input without the steps at both ends that no trajectory has encoded latents for.
 typedef struct dynamics_encoded_part {
     plumb_dynamics_input input;
-    plumb_array latent, encoded, truth, energy; ///< what `input` points to
-    int64_t before, after;                      ///< steps left out
+    plumb_array latent, encoded, truth, energy, action; ///< what `input` points to
+    int64_t before, after;                              ///< steps left out
 } dynamics_encoded_part;
 
 /// A state is inferred from the frames around it, so the first and last steps may have none: NaN in

@@ -84,6 +84,7 @@ void plumb_dynamics_record(plumb_record *record, const plumb_dynamics *result,
         plumb_record_set_null(record, "flow_why");
     }
     plumb_record_set_int(record, "diverged", motion->diverged);
+    plumb_record_set_bool(record, "driven", result->driven);
     // Options, sizes, and what is needed to repeat the measurement.
     plumb_record_set_int(record, "context", opt.context);
     plumb_record_set_double(record, "deviations", opt.deviations);

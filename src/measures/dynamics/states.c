@@ -35,6 +35,13 @@ static plumb_status check_shapes(const plumb_dynamics_input *in, int64_t context
         return fail(PLUMB_ESHAPE, "energy has shape %s; it must be (%lld, %lld)",
                     plumb_array_shape_string(text, sizeof text, in->energy),
                     (long long)truth->shape[0], (long long)truth->shape[1]);
+    const plumb_array *action = in->action;
+    if (action &&
+        (action->ndim != 3 || action->shape[0] != truth->shape[0] ||
+         (action->shape[1] != truth->shape[1] && action->shape[1] != truth->shape[1] - 1)))
+        return fail(PLUMB_ESHAPE, "action has shape %s; it must be (%lld, %lld or %lld, a)",
+                    plumb_array_shape_string(text, sizeof text, action), (long long)truth->shape[0],
+                    (long long)truth->shape[1], (long long)truth->shape[1] - 1);
     if (truth->shape[1] - context < MIN_SCORED)
         return fail(PLUMB_EVALUE, "there are %lld steps, %lld of them context; %d must be left",
                     (long long)truth->shape[1], (long long)context, (int)MIN_SCORED);
@@ -72,25 +79,6 @@ static plumb_status check_encoded(const plumb_array *encoded, int64_t before, in
     return PLUMB_OK;
 }
 
-// A copy of steps before .. steps - after - 1 of an array (trajectories, steps, ...).
-static plumb_status crop_steps(plumb_array *out, arena *mem, const plumb_array *in, int64_t before,
-                               int64_t after)
-{
-    size_t step = plumb_dtype_size(in->dtype);
-    for (int k = 2; k < in->ndim; k++) step *= (size_t)in->shape[k];
-    int64_t shape[PLUMB_MAX_DIMS];
-    for (int k = 0; k < in->ndim; k++) shape[k] = in->shape[k];
-    shape[1] -= before + after;
-    char *copy = ARENA_ALLOC(mem, char, in->shape[0] * shape[1] * (int64_t)step);
-    if (!copy) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < in->shape[0]; i++)
-        memcpy(copy + (size_t)(i * shape[1]) * step,
-               (const char *)in->data + (size_t)(i * in->shape[1] + before) * step,
-               (size_t)shape[1] * step);
-    *out = plumb_array_view(copy, in->dtype, in->ndim, shape);
-    return PLUMB_OK;
-}
-
 plumb_status dynamics_crop_encoded(dynamics_encoded_part *out, arena *mem,
                                    const plumb_dynamics_input *in)
 {
@@ -109,10 +97,12 @@ plumb_status dynamics_crop_encoded(dynamics_encoded_part *out, arena *mem,
     } arrays[] = {{in->latent, &out->input.latent, &out->latent},
                   {in->encoded, &out->input.encoded, &out->encoded},
                   {in->truth, &out->input.truth, &out->truth},
-                  {in->energy, &out->input.energy, &out->energy}};
+                  {in->energy, &out->input.energy, &out->energy},
+                  {in->action, &out->input.action, &out->action}};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
         if (!arrays[a].from) continue;
-        if (crop_steps(arrays[a].copy, mem, arrays[a].from, out->before, out->after))
+        if (array_copy_steps(arrays[a].copy, mem, arrays[a].from, out->before,
+                             arrays[a].from->shape[1] - out->before - out->after))
             return PLUMB_EMEMORY;
         *arrays[a].to = arrays[a].copy;
     }
