@@ -145,6 +145,9 @@ STRUCTS = {
         "model:B64 world:B512 training_steps:q kind:i dynamics:evaluation_dynamics video:evaluation_video seconds:d "
         "memory:p",
     "training_progress": "step:q steps:q loss:d steps_per_second:d seconds:d seconds_left:d",
+    "training_cost":
+        "model:B64 preset:B16 data:B512 parameters:q steps:q batch:q replicas:q videos:q frames:q height:q width:q channels:q "
+        "video_bytes:d bytes:d step_core_seconds:d threads:i seconds:d",
     "training":
         "model:B64 steps:q finished:b loss:d seconds:d run:B4096 input_dependence:d warning:B256 best_validation:d best_step:q",
     "audit_splice": "present:b frames_hold:q pairs_hold:q bad_tuple:q bad_time:q",
@@ -386,6 +389,7 @@ i plumb_system_threads
   plumb_training_options_init training_options* z
 i plumb_training_run training* training_options*
 i plumb_training_plan p training_options*
+i plumb_training_estimate training_cost* p training_options*
 i plumb_weights_import s training_options*
 i plumb_weights_export s s
 s plumb_model_name q

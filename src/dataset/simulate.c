@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/argument.h"
+#include "base/clock.h"
+#include "base/cost.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
@@ -236,6 +238,26 @@ static int64_t choose_capacity(const simulate_job *job, int threads)
     return capacity;
 }
 
+// ---- cost ----
+
+// Says how much will be written and, if it is long, the time, from that of one item.
+static plumb_status log_cost(simulate_job *job, const char *path, int64_t count, int threads,
+                             const plumb_dataset_write_options *write)
+{
+    char size[COST_TEXT];
+    const double bytes = (double)count * (double)item_pipeline_bytes(&job->pipeline);
+    const char *dot = strrchr(path, '.');
+    // Frames in records are PNGs.
+    const bool smaller = write->compress || (dot && strcmp(dot, ".npz") && strcmp(dot, ".h5"));
+    status_log("%s: %s%s will be written", path, smaller ? "at most " : "", cost_size(size, bytes));
+    if (count < 4 * threads) return PLUMB_OK;
+    const double started = clock_now();
+    const plumb_status st = make_item(job, 0, 0);
+    const double one = clock_now() - started;
+    cost_log(one * (double)count / (double)threads, 0.0);
+    return st;
+}
+
 // ---- checks ----
 
 // Checks count, steps and first.
@@ -320,6 +342,7 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
     st = item_pipeline_open(&job.pipeline, path, resolved.count, choose_capacity(&job, threads),
                             &write);
     if (!st) st = bind_items(&job);
+    if (!st) st = log_cost(&job, path, resolved.count, threads, &write);
     if (!st) st = item_pipeline_run(&job.pipeline, resolved.count, threads);
     return item_pipeline_close(&job.pipeline, st);
 }

@@ -285,6 +285,8 @@ void progress_begin(const char *what);
 /// The same, and on a terminal shows `what` at once, for work whose first progress may take long.
 void progress_stage(const char *what);
 void progress_end(void);
+/// How long the work takes has been said: do not say it again.
+void progress_announced(void);
 /// Shows `fraction`, 0 to 1, and a line of details, for commands that measure their own progress.
 void progress_show(double fraction, const char *details);
 /// Seconds of a monotonic clock.

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cost.h"
+#include "base/parallel_for.h"
 #include "base/status.h"
 #include "measures/dynamics/dynamics.h"
 #include "measures/probe/scores.h"
@@ -233,6 +235,29 @@ static plumb_status set_scores(dynamics_states *out, arena *mem, const reading *
     return PLUMB_OK;
 }
 
+// Says what all of the measure will take, if it is long: the readouts, and the spectra.
+static void log_cost(const probe_data *data, const plumb_dynamics_options *opt)
+{
+    enum { CENTRES = 256, SPECTRA = 5, LONGEST = 1024 };
+    const double rows = (double)data->rows, d = (double)data->dims;
+    const double longest = data->steps < LONGEST ? (double)data->steps : LONGEST;
+    const int folds = (int)opt->folds;
+    double flops = probe_readout_flops(rows, data->dims, data->columns, folds, PENALTIES);
+    int64_t widest = data->dims;
+    if (opt->nonlinear) {
+        widest += CENTRES;
+        flops += probe_readout_flops(rows, widest, data->columns, folds, KERNEL_PENALTIES) +
+                 12.0 * rows * CENTRES * d;
+    }
+    int threads = opt->threads ? opt->threads : parallel_threads();
+    const double bytes = probe_readout_bytes(&threads, widest, data->columns, folds);
+    // The spectra use one thread, and each term takes two nanoseconds.
+    const double spectra =
+        1e-9 * SPECTRA * (double)(data->trajectories * data->columns) * longest * longest;
+    cost_log(flops / COST_FLOPS / (double)threads + spectra,
+             bytes + 8.0 * rows * (2.0 * d + 6.0 * (double)data->columns));
+}
+
 plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_dynamics_input *in,
                                   const plumb_dynamics_options *opt)
 {
@@ -250,6 +275,7 @@ plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_
     plumb_probe_line *lines;
     st = probe_data_read(&data, &lines, mem, &input, &probe);
     if (st) return st;
+    log_cost(&data, opt);
     probe_split split;
     int64_t *order;
     st = probe_split_deal(&split, &order, mem, data.trajectories, opt->folds, opt->seed);

@@ -7,8 +7,10 @@
 
 #include "base/argument.h"
 #include "base/clock.h"
+#include "base/cost.h"
 #include "base/hash.h"
 #include "base/options_struct.h"
+#include "base/parallel_for.h"
 #include "base/result.h"
 #include "base/status.h"
 #include "measures/probe/options.h"
@@ -384,6 +386,42 @@ static double count_readouts(const probe_run *run)
     return count;
 }
 
+// Bytes of an array of the input.
+static double array_bytes(const plumb_array *array)
+{
+    return array ? (double)plumb_array_count(array) * (double)plumb_dtype_size(array->dtype) : 0.0;
+}
+
+// Says what all readouts will take, if it is long.
+static void log_cost(const probe_run *run, const plumb_probe_input *in)
+{
+    enum { MAX_PIXELS = 1024 };
+    const plumb_probe_options *opt = run->opt;
+    const probe_data *data = &run->data;
+    const int folds = run->split.folds;
+    const double rows = (double)data->rows;
+    const int64_t columns = data->columns * (1 + data->shuffles);
+    const double one = probe_readout_flops(rows, data->dims, columns, folds, opt->penalties);
+    int64_t widest = data->dims;
+    double flops = one;
+    if (data->ood) flops += one;
+    if (opt->controls) flops += 4.0 * one - 2.0 * rows * (double)data->dims * (double)data->dims;
+    if (opt->controls && data->frames)
+        flops += one + probe_readout_flops(rows, MAX_PIXELS, columns, folds, opt->penalties);
+    if (opt->nonlinear) {
+        const double used = rows < MAX_NONLINEAR_ROWS ? rows : MAX_NONLINEAR_ROWS;
+        widest += opt->centres;
+        flops += (data->dims > MAX_WIDE ? 1.0 : 3.0) *
+                 (probe_readout_flops(used, widest, columns, folds, run->kernel_penalties) +
+                  8.0 * used * (double)opt->centres * (double)data->dims);
+    }
+    int threads = data->threads ? data->threads : parallel_threads();
+    const double bytes = probe_readout_bytes(&threads, widest, columns, folds);
+    cost_log(flops / COST_FLOPS / (double)threads, bytes + 8.0 * rows * (double)data->columns +
+                                                       array_bytes(in->latent) +
+                                                       array_bytes(in->frames));
+}
+
 static plumb_status measure_all(plumb_probe *result, arena *mem, const plumb_probe_input *in,
                                 const plumb_probe_options *opt)
 {
@@ -391,6 +429,7 @@ static plumb_status measure_all(plumb_probe *result, arena *mem, const plumb_pro
     plumb_status st = prepare_run(&run, result, in);
     if (st) return st;
     run.share = 1.0 / count_readouts(&run);
+    log_cost(&run, in);
     probe_features latents;
     probe_readout linear;
     st = probe_features_create(&latents, mem, &run.data, PROBE_LATENT, 1, opt);
