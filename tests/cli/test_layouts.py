@@ -180,3 +180,15 @@ def test_sine_cosine_and_momentum_keep_their_layout(data):
     file = data.save(latent=np.stack([np.cos(angle), np.sin(angle), p], -1))
     assert plumb.answer("measure", file, "--layout", "circle")["verdict"] == "learnt"
     plumb.refused("the layout circle", "measure", file)
+
+
+@pytest.mark.parametrize("command", [("measure",), ("probe",), ("dynamics",), ("forecast",), ("surprise",), ("convert", "x.npz"), ("show", "--out", "x.png")])
+def test_a_path_that_does_not_exist_is_named_as_such(tmp_path, command):
+    """Whatever its name ends in; a file that exists is refused by its name."""
+    missing, text = tmp_path / "none", tmp_path / "text.txt"
+    text.write_text("q")
+    plumb.refused("none: No such file or directory", command[0], missing, *command[1:])
+    plumb.refused("ends in", command[0], text, *command[1:])
+    if command[0] == "measure":
+        plumb.refused("No such file or directory", command[0], "--latent", f"{missing}:q", "--truth", f"{text}:q")
+        plumb.refused("ends in", command[0], "--latent", f"{text}:q", "--truth", f"{text}:q")
