@@ -109,6 +109,9 @@ typedef struct plumb_dynamics {
     /// Steps left out at the start and at the end, because `encoded` is NaN there.
     int64_t unencoded_before, unencoded_after;
     bool driven; ///< An action that is not 0 was given.
+    /// A doubt about the arrays: some were exchanged, or an angle jumps by a turn. It changes no
+    /// number. NULL: none.
+    const char *hint;
 } plumb_dynamics;
 
 /// The word of a verdict: "right", "out-of-step", "drifts" ...

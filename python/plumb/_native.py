@@ -70,7 +70,7 @@ STRUCTS = {
     "dynamics":
         "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "
         "energy:dynamics_conserved found:dynamics_conserved histogram:d histogram_floor:d spectrum:d spectrum_floor:d "
-        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow unencoded_before:q unencoded_after:q driven:b",
+        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow unencoded_before:q unencoded_after:q driven:b hint:s",
     "probe_target": "name:s array:array* columns:s* angles:b*",
     "probe_input":
         "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",
@@ -81,7 +81,7 @@ STRUCTS = {
         "nonlinear_shuffled:d nonlinear_shuffled_max:d fractions:d3 past:d projection:d pixels:d action:d ood:probe_score",
     "probe":
         "r2:d r2_nonlinear:d line:probe_line* count:q group:probe_line* group_count:q trajectories:q steps:q dims:q rows:q "
-        "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q*",
+        "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q* hint:s",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
         "surprise_naive:array* concepts:array* error_unit:array* motion:array* observation_concepts:array*",

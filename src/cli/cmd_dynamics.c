@@ -86,6 +86,7 @@ static void print_tables(const void *context)
     const plumb_state_forecast *motion = &r->motion;
     char note[160];
     table_paragraph("%s: %s.", plumb_dynamics_verdict_name(r->verdict), r->why);
+    if (r->hint) table_paragraph("Note: %s", r->hint);
     if (r->unencoded_before || r->unencoded_after)
         table_paragraph("%lld steps at the start and %lld at the end are left out: they have no "
                         "encoded latents.",

@@ -504,6 +504,7 @@ static void print_tables(const void *context)
                     "tested on those that were left out",
                     (long long)result->trajectories, (long long)result->steps,
                     (long long)result->dims, (long long)result->folds);
+    if (result->hint) table_paragraph("Note: %s", result->hint);
     printf("\n  %-18s %-25s %8s %8s  %-25s %s\n", "target", "R2 linear", "r", "NMSE",
            "R2 non-linear", "found");
     for (int64_t i = 0; i < result->count; i++) print_score(&result->line[i]);

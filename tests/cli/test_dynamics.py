@@ -296,3 +296,30 @@ def test_actions_that_do_not_fit_are_refused(data, driven):
         refused("action has shape", file)
     np.savez(file, **dict(arrays, encoded=encoded, latent=encoded, action=arrays["action"][:, :40]))
     refused("latent has 50 steps and action 40: --align", file)
+
+
+def test_arrays_that_were_exchanged_are_noticed(data):
+    """A hint beside the result, which it does not change; a right use has none."""
+    spiral = data.encode(data.orbit(decay=0.03)) + data.noise[1]
+    right = answer(data.save(data.truth, latent=spiral))
+    exchanged = answer(data.save(data.truth, latent=data.encoded, encoded=spiral))
+    assert right["hint"] is None and "were latent and encoded exchanged?" in exchanged["hint"]
+    swapped = answer(data.save(data.truth, latent=data.truth, encoded=data.truth, truth=data.encoded), "--linear-only")
+    assert swapped["hint"] is None  # ten numbers of noise and waves do not follow from a line
+    linear = data.truth @ np.random.default_rng(2).normal(size=(2, 5))
+    file = data.save(data.truth, latent=data.truth, encoded=data.truth, truth=linear)
+    assert "were latents and truth exchanged?" in answer(file)["hint"] and "Note: the truth has 5 columns" in run(file).stdout
+
+
+def test_an_angle_that_jumps_is_noticed(data):
+    rng = np.random.default_rng(8)
+    speed, angle = rng.uniform(0.1, 0.3, (40, 1)), rng.uniform(-3, 3, (40, 1))
+    unwrapped = angle + speed * np.arange(STEPS)
+    for column, noticed in (((unwrapped + np.pi) % (2 * np.pi) - np.pi, True), (unwrapped, False), (np.sin(unwrapped), False)):
+        truth = np.stack([np.repeat(speed, STEPS, 1), column], -1)
+        z = np.stack([np.sin(column), np.cos(column), truth[..., 0]], -1) @ rng.normal(size=(3, 6))
+        np.savez(data.folder / "turned.npz", latent=z, encoded=z, truth=truth)
+        hint = answer(data.folder / "turned.npz", "--linear-only")["hint"]
+        probed = Program("probe").answer(data.folder / "turned.npz", "--linear-only", "--no-controls")["hint"]
+        assert ("column 1 of the truth jumps by a turn" in (hint or "")) == noticed == ("truth[1] jumps by a turn" in (probed or ""))
+        assert answer(data.folder / "turned.npz", "--angle", "1")["hint"] is None

@@ -177,6 +177,15 @@ def test_actions_are_a_control_and_no_target(data):
     assert line(record, "truth[0]")["controls"]["action"] > 0.999 > 0.6 > line(record, "truth[1]")["controls"]["action"]
 
 
+def test_latents_and_targets_that_were_exchanged_are_noticed(data):
+    assert answer(data.file, "--target", "truth", "--no-controls")["hint"] is None
+    assert answer(data.file, "--no-controls")["hint"].startswith("angle jumps by a turn")
+    latent = data.truth @ np.random.default_rng(4).normal(size=(2, 6))
+    file = data.save("exchanged.npz", latent=data.truth, truth=latent)
+    assert answer(file)["hint"] == "truth has more columns than there are latents, and all follow from them: were latents and truth exchanged?"
+    assert "Note: truth has more columns" in run(file).stdout
+
+
 def test_actions_in_every_layout(data):
     """No last axis, flat rows, pieces; the last step may be missing or NaN. What does not fit is refused."""
     steps, action = data.truth.shape[1], data.noise[..., None].astype(np.float32)

@@ -13,6 +13,7 @@
 #include "base/parallel_for.h"
 #include "base/result.h"
 #include "base/status.h"
+#include "base/text.h"
 
 // clang-format off
 #define MEMBER(member) .name = #member, .offset = offsetof(plumb_dynamics_options, member)
@@ -119,6 +120,31 @@ static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_sta
     return st == PLUMB_ESHAPE || st == PLUMB_ENUMERIC ? PLUMB_OK : st;
 }
 
+// Were arrays exchanged?
+static plumb_status find_hint(plumb_dynamics *out, arena *mem, const dynamics_states *s)
+{
+    static const double follows = 0.95, clearly = 0.1;
+    char text[300] = "";
+    if (s->dims > s->latents && out->r2_worst > follows)
+        text_format(text, sizeof text,
+                    "the truth has %lld columns and follows from %lld latents: were latents and "
+                    "truth exchanged?",
+                    (long long)s->dims, (long long)s->latents);
+    else if (1.0 - s->r2_exchanged < clearly * (1.0 - s->r2))
+        text_format(text, sizeof text,
+                    "the state is read better out of the rollout (R2 %.3f) than out of the encoded "
+                    "latents (%.3f): were latent and encoded exchanged?",
+                    s->r2_exchanged, s->r2);
+    else if (s->wrapped >= 0)
+        text_format(text, sizeof text,
+                    "column %lld of the truth jumps by a turn: is it an angle? (option "
+                    "angle, which reads out its sine and cosine)",
+                    (long long)s->wrapped);
+    if (!*text) return PLUMB_OK;
+    out->hint = arena_strdup(mem, text);
+    return out->hint ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
 static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dynamics_input *given,
                                 const plumb_dynamics_options *options)
 {
@@ -153,6 +179,8 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     if (st) return st;
     out->r2 = states.r2;
     out->r2_worst = states.r2_worst;
+    st = find_hint(out, mem, &states);
+    if (st) return st;
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){given->latent, given->encoded, given->truth, given->energy,
                                         given->action},

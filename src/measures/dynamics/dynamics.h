@@ -16,6 +16,9 @@ typedef struct dynamics_states {
     double *encoded, *rollout; ///< read out of latents; the rollout may be NaN or infinite
     double *mean, *deviation;  ///< (dims) of the truth; 0 for a constant column
     double r2, r2_worst;       ///< of the probe, over columns that are not constant
+    int64_t latents;
+    double r2_exchanged; ///< of a linear probe fitted to the rollouts; NaN if it was not needed
+    int64_t wrapped;     ///< column of the truth that jumps by a turn; -1: none
 } dynamics_states;
 
 /// The input without the steps at both ends that no trajectory has encoded latents for.

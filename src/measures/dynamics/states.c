@@ -9,6 +9,7 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "measures/dynamics/dynamics.h"
+#include "measures/probe/hint.h"
 #include "measures/probe/scores.h"
 #include "measures/probe/split.h"
 
@@ -258,6 +259,42 @@ static void log_cost(const probe_data *data, const plumb_dynamics_options *opt)
              bytes + 8.0 * rows * (2.0 * d + 6.0 * (double)data->columns));
 }
 
+static bool is_finite(const plumb_array *array)
+{
+    double value;
+    for (int64_t i = 0; i < plumb_array_count(array); i++) {
+        plumb_array_to_double(&value, array, i, 1);
+        if (!isfinite(value)) return false;
+    }
+    return true;
+}
+
+// How well the states can be read out of the rollouts. If that is better than out of the encoded
+// latents, the two arrays may have been exchanged.
+static plumb_status read_exchanged(dynamics_states *out, const reading_run *run)
+{
+    static const double good = 0.99;
+    out->r2_exchanged = (double)NAN;
+    if (out->r2 > good || !is_finite(run->other.latent)) return PLUMB_OK;
+    reading_run exchanged = *run;
+    exchanged.data = &run->other;
+    double penalty[PENALTIES], *r2 = ARENA_ALLOC(run->mem, double, run->data->targets), sum = 0.0;
+    if (!r2) return PLUMB_EMEMORY;
+    space_penalties(penalty, PENALTIES, 1e-8, 10.0);
+    probe_features linear;
+    reading read;
+    int64_t count = 0;
+    plumb_status st =
+        probe_features_create(&linear, run->mem, exchanged.data, PROBE_LATENT, 1, run->opt);
+    if (!st) st = run_reading(&read, &exchanged, &linear, &linear, penalty, PENALTIES);
+    if (st) return st == PLUMB_ENUMERIC ? PLUMB_OK : st;
+    probe_scores_r2(r2, exchanged.data, &read.readout, 0);
+    for (int64_t c = 0; c < run->data->columns; c++)
+        if (!run->data->column[c].constant) sum += r2[c], count++;
+    out->r2_exchanged = sum / (double)count;
+    return PLUMB_OK;
+}
+
 plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_dynamics_input *in,
                                   const plumb_dynamics_options *opt)
 {
@@ -286,7 +323,10 @@ plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_
     reading best;
     st = read_out(&best, &run, opt->nonlinear);
     if (st) return st;
+    const probe_column *angle = probe_find_wrapped_angle(&data);
     *out = (dynamics_states){.trajectories = data.trajectories,
+                             .latents = data.dims,
+                             .wrapped = angle && !in->angles ? angle->index : -1,
                              .steps = data.steps,
                              .context = opt->context,
                              .dims = data.columns,
@@ -296,5 +336,6 @@ plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_
                              .mean = ARENA_ALLOC(mem, double, data.columns),
                              .deviation = ARENA_ALLOC(mem, double, data.columns)};
     if (!out->truth || !out->mean || !out->deviation) return PLUMB_EMEMORY;
-    return set_scores(out, mem, &best, &data);
+    st = set_scores(out, mem, &best, &data);
+    return st ? st : read_exchanged(out, &run);
 }

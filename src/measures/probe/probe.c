@@ -13,6 +13,8 @@
 #include "base/parallel_for.h"
 #include "base/result.h"
 #include "base/status.h"
+#include "base/text.h"
+#include "measures/probe/hint.h"
 #include "measures/probe/options.h"
 #include "measures/probe/scores.h"
 #include "measures/probe/split.h"
@@ -386,6 +388,44 @@ static double count_readouts(const probe_run *run)
     return count;
 }
 
+// A target with more columns than there are latents, all of which follow from them.
+static const plumb_probe_line *find_exchanged(const probe_run *run)
+{
+    static const double follows = 0.95;
+    for (int64_t g = 0; g < run->groups.count; g++) {
+        const plumb_probe_line *group = &run->line[run->data.targets + g];
+        int64_t columns = 0;
+        double least = 1.0;
+        for (int64_t i = 0; i < run->data.targets; i++) {
+            if (run->line[i].group != group->group) continue;
+            columns++;
+            least = fmin(least, run->line[i].constant ? 1.0 : run->line[i].linear.r2);
+        }
+        if (columns > run->data.dims && least > follows) return group;
+    }
+    return NULL;
+}
+
+static plumb_status find_hint(plumb_probe *result, arena *mem, const probe_run *run)
+{
+    char text[300] = "";
+    const probe_column *angle = probe_find_wrapped_angle(&run->data);
+    const plumb_probe_line *group = find_exchanged(run);
+    if (group)
+        text_format(text, sizeof text,
+                    "%s has more columns than there are latents, and all follow from them: were "
+                    "latents and %s exchanged?",
+                    group->name, group->name);
+    else if (angle)
+        text_format(text, sizeof text,
+                    "%s jumps by a turn: is it an angle? (option angle, which reads out its sine "
+                    "and cosine)",
+                    run->line[angle->target].name);
+    if (!*text) return PLUMB_OK;
+    result->hint = arena_strdup(mem, text);
+    return result->hint ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
 // Bytes of an array of the input.
 static double array_bytes(const plumb_array *array)
 {
@@ -446,6 +486,8 @@ static plumb_status measure_all(plumb_probe *result, arena *mem, const plumb_pro
     if (!st && opt->nonlinear) st = run_nonlinear(&run, result, &linear);
     if (st) return st;
     decide_lines(&run, result);
+    st = find_hint(result, mem, &run);
+    if (st) return st;
     result->trajectories = run.data.trajectories;
     result->steps = run.data.steps;
     result->dims = run.data.dims;
