@@ -49,6 +49,10 @@ typedef struct plumb_dynamics_input {
     /// (k) true for columns of the truth that are angles in radians, or NULL. Each is replaced by
     /// its sine and its cosine, and all numbers are about these.
     const bool *angles;
+    /// (trajectories, steps or steps - 1, a) what drives the system, held from a step to the next,
+    /// or NULL. The flow takes it as a known input. Unless all of it is 0, the world keeps nothing:
+    /// conserved quantities are measured and decide nothing.
+    const plumb_array *action;
 } plumb_dynamics_input;
 
 /// What the motion is like.
@@ -104,6 +108,10 @@ typedef struct plumb_dynamics {
     plumb_flow flow;
     /// Steps left out at the start and at the end, because `encoded` is NaN there.
     int64_t unencoded_before, unencoded_after;
+    bool driven; ///< An action that is not 0 was given.
+    /// A doubt about the arrays: some were exchanged, or an angle jumps by a turn. It changes no
+    /// number. NULL: none.
+    const char *hint;
 } plumb_dynamics;
 
 /// The word of a verdict: "right", "out-of-step", "drifts" ...

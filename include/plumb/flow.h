@@ -34,6 +34,9 @@ typedef struct plumb_flow_input {
     const plumb_array *latent; ///< (trajectories, steps, 2m) latents of the model, q first.
     const plumb_array *truth;  ///< (trajectories, steps, 2n) true states. May be NULL.
     const plumb_array *energy; ///< (trajectories, steps) true energy. May be NULL.
+    /// (trajectories, steps or steps - 1, a) what drives the system, held from a step to the next.
+    /// It is an input of the map z(t) -> z(t + lag), and the energy decides nothing. May be NULL.
+    const plumb_array *action;
 } plumb_flow_input;
 
 /// The result. Numbers that could not be measured are NaN. Free what it owns with
@@ -62,6 +65,7 @@ typedef struct plumb_flow {
     double r2_clock;                 ///< The same after the clock is corrected.
     int64_t trajectories;            ///< Trajectories used.
     int64_t steps;                   ///< Steps compared.
+    bool driven;                     ///< An action that is not 0 was given.
     double seconds;                  ///< Time of the call.
     void *memory;                    ///< Private.
 } plumb_flow;

@@ -37,6 +37,8 @@ typedef struct plumb_phase_space_input {
     /// May be NULL: kappa uses `truth`.
     const plumb_array *canonical;
     const plumb_array *energy; ///< (trajectories, steps) true energy, for the flow. May be NULL.
+    /// (trajectories, steps or steps - 1, a) what drives the system, for the flow. May be NULL.
+    const plumb_array *action;
 } plumb_phase_space_input;
 
 /// The options. Take them from plumb_phase_space_defaults() and change what you need.

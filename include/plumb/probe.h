@@ -132,6 +132,9 @@ typedef struct plumb_probe {
     char input_hash[33];                       ///< XXH3-128 of the arrays, in hexadecimal.
     void *memory;                              ///< Private.
     const int64_t *fold;                       ///< (trajectories) the fold of each, from 0.
+    /// A doubt about the arrays: latents and targets that were exchanged, an angle that jumps by a
+    /// turn. It changes no number. NULL: none.
+    const char *hint;
 } plumb_probe;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_probe_defaults() calls it.

@@ -93,6 +93,27 @@ PLUMB_API plumb_status plumb_training_run(plumb_training *out, const plumb_train
 /// of training the memory, kernel calls and arithmetic of one replica. `out` is not used.
 PLUMB_API plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *opt);
 
+/// What a training takes: result of plumb_training_estimate().
+typedef struct plumb_training_cost {
+    char model[64], preset[16];
+    char data[512];          ///< The world or the file; "" if none was named: any world.
+    int64_t parameters;      ///< Of the model.
+    int64_t steps;           ///< Of the training.
+    int64_t batch, replicas; ///< Clips per step, and the shards they are computed in.
+    int64_t videos, frames;  ///< Training videos, and the frames of each; 0: unknown.
+    int64_t height, width, channels;
+    double video_bytes;       ///< Memory of the videos.
+    double bytes;             ///< Memory in all.
+    double step_core_seconds; ///< Processor time of a step at the longest horizon. NaN: unknown.
+    int threads;              ///< That can work at once.
+    double seconds;           ///< Time of all steps, at most about.
+} plumb_training_cost;
+
+/// The same, with the time of a few steps, which are run on a small batch. May be NULL: cost,
+/// record.
+PLUMB_API plumb_status plumb_training_estimate(plumb_training_cost *cost, plumb_record *record,
+                                               const plumb_training_options *options);
+
 /// Makes a run of the weights of another program: a .safetensors or .pth file with a state dict of
 /// the published PyTorch code of PredRNN, or of the other models in the layouts of torch.nn
 /// (docs/training.md). `options` name the model and the run, `out`, and may have a world or a file,

@@ -77,6 +77,7 @@ typedef struct plumb_world_info {
     int64_t steps;            ///< Frames per clip if fixed, as in rooms; 0: any number.
     const char *concept_name; ///< Probes: "continuity" ...; else NULL.
     const char *const *event_names; ///< rooms/freeform: (PLUMB_ROOM_EVENTS) "roll" ...; else NULL.
+    int64_t actions; ///< Numbers of the action of a frame; 0 if nothing drives the world.
 } plumb_world_info;
 
 PLUMB_API const plumb_world_info *plumb_world_get_info(const plumb_world *world);
@@ -109,9 +110,10 @@ typedef enum plumb_world_profile {
 typedef struct plumb_world_options {
     size_t size; ///< sizeof(plumb_world_options).
     double dt;   ///< Time between frames, up to 1e6. Default 0: the dt of the world.
-    /// Keep every stride-th frame, so that frame t is at time t stride dt; 0 to 1000000. In the md
-    /// worlds: integration steps per frame, of dt / stride each. Default 0: every frame; md: 10
-    /// steps of 0.002, or as many as dt needs. No frame may be later than time 2^32.
+    /// Keep every stride-th frame, so that frame t is at time t stride dt; 0 to 1000000, in a
+    /// driven world at most 1. In the md worlds: integration steps per frame, of dt / stride each.
+    /// Default 0: every frame; md: 10 steps of 0.002, or as many as dt needs. No frame may be later
+    /// than time 2^32.
     int64_t stride;
     /// Height and width of a frame in pixels, a multiple of 4: up to 1024, in rooms 16 to 256.
     /// Default 0: the size of the world, 32, in rooms 64.
@@ -185,9 +187,9 @@ typedef enum plumb_room_shape {
 typedef struct plumb_world_item {
     double *time;       ///< (steps)
     double *state;      ///< (steps, 2n) published coordinates, q first. Trajectories.
-    double *derivative; ///< (steps, 2n) d state / dt, with friction. Trajectories.
+    double *derivative; ///< (steps, 2n) d state / dt, with friction and action. Trajectories.
     double *canonical;  ///< (steps, 2 canonical_n) minimal canonical coordinates. Trajectories.
-    double *energy;     ///< (steps) the quantity that is conserved without friction. Trajectories.
+    double *energy;     ///< (steps) what friction and actions alone change. Trajectories.
     double
         *parameters; ///< (parameter_total) all parameters in the order of the info. Trajectories.
     uint8_t *frames; ///< (clips, steps, image, image, channels)
@@ -197,6 +199,7 @@ typedef struct plumb_world_item {
     double *objects; ///< (clips, steps, 8, 21) objects by the columns above. Rooms.
     int64_t *cut;    ///< (2) last frame before each cut, -1 if there is no cut. Rooms: probes.
     uint8_t *event_counts; ///< (12) events of each kind. rooms/freeform; zeros in probes.
+    double *action;        ///< (steps, actions) held from a frame to the next. Driven worlds.
 } plumb_world_item;
 
 /// Simulates item `item` (0 to 2^48 - 1) with seed `seed`. Steps are frames, and the first is the
@@ -219,7 +222,8 @@ PLUMB_API plumb_status plumb_world_simulate_from(const plumb_world_item *out,
 // ---- quantities ----
 
 /// A physical quantity that follows from a state and the parameters, as a target for a probe:
-/// "velocity" dq/dt and "force" dp/dt of n columns each, "energy", and in two-body worlds "orbit".
+/// "velocity" dq/dt and "force" dp/dt (without an action) of n columns each, "energy", and in
+/// two-body worlds "orbit".
 typedef struct plumb_world_quantity {
     const char *name;
     int64_t columns;

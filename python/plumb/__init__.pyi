@@ -270,10 +270,10 @@ class Run:
 # ---- functions ----
 def measure(latent: ArrayLike, truth: ArrayLike, *, variance: Optional[ArrayLike] = None, momenta: Optional[ArrayLike] = None,
     lagrangian: bool = False, canonical: Optional[ArrayLike] = None, energy: Optional[ArrayLike] = None,
-    angles: Optional[Sequence[bool]] = None, constants: Optional[ArrayLike] = None, layout: str = 'positions-first',
-    truth_layout: str = 'positions-first', method: str = 'pr', published_only: bool = False, coordinates_only: bool = False,
-    drop_nonfinite: bool = False, resamples: int = 2000, seed: int = 1, threads: int = 0, symetric: Optional[Mapping[str, Any]] = None,
-    kappa: Optional[Mapping[str, Any]] = None, flow: Optional[Mapping[str, Any]] = None) -> Measurement: ...
+    action: Optional[ArrayLike] = None, angles: Optional[Sequence[bool]] = None, constants: Optional[ArrayLike] = None,
+    layout: str = 'positions-first', truth_layout: str = 'positions-first', method: str = 'pr', published_only: bool = False,
+    coordinates_only: bool = False, drop_nonfinite: bool = False, resamples: int = 2000, seed: int = 1, threads: int = 0,
+    symetric: Optional[Mapping[str, Any]] = None, kappa: Optional[Mapping[str, Any]] = None, flow: Optional[Mapping[str, Any]] = None) -> Measurement: ...
 def kappa(latent: ArrayLike, truth: ArrayLike, *, momenta: Optional[ArrayLike] = None, angles: Optional[Sequence[bool]] = None,
     constants: Optional[ArrayLike] = None, estimator: Literal['network', 'gaussian', 'polynomial'] = 'network', kappa_bar: float = 0.9,
     r2_bar: float = 0.9, centres: int = 400, state_centres: int = 250, symplectic: bool = False, drop_nonfinite: bool = False,
@@ -301,8 +301,8 @@ def probe(latent: ArrayLike, targets: Union[ArrayLike, Mapping[str, Any]], *, fr
     penalty_high: float = 10.0, nonlinear: bool = True, centres: int = 256, controls: bool = True, shuffles: int = 5, window: int = 4,
     resamples: int = 2000, seed: int = 1, threads: int = 0) -> Probe: ...
 def dynamics(latent: ArrayLike, encoded: ArrayLike, truth: ArrayLike, *, energy: Optional[ArrayLike] = None, angles: Sequence[int] = (),
-    context: int = 0, deviations: float = 0.5, folds: int = 5, nonlinear: bool = True, resamples: int = 2000, seed: int = 1,
-    threads: int = 0) -> Dynamics: ...
+    action: Optional[ArrayLike] = None, context: int = 0, deviations: float = 0.5, folds: int = 5, nonlinear: bool = True,
+    resamples: int = 2000, seed: int = 1, threads: int = 0) -> Dynamics: ...
 def forecast(*, truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLike] = None, states: Optional[ArrayLike] = None,
     kind: Optional[str] = None, energy: Optional[ArrayLike] = None, prediction_energy: Optional[ArrayLike] = None,
     frames: Literal['plain', 'overlap-by-one', 'no-overlap', 'include-inference', 'autoregressive'] = 'plain', split: int = 60,

@@ -156,13 +156,14 @@ def compare(models, **options):
 
 
 @with_options("dynamics_options")
-def dynamics(latent, encoded, truth, *, energy=None, angles=(), **options):
+def dynamics(latent, encoded, truth, *, energy=None, angles=(), action=None, **options):
     """Does the model move as the world moves?
 
     encoded (trajectories, steps, d) are latents of true frames, latent (trajectories, steps, d) the model's own rollouts from the
     first of them, truth (trajectories, steps, k) the true states, energy (trajectories, steps) what the world keeps; angles are the
-    numbers of the columns of the truth that are angles, which become sines and cosines. The state is read out of encoded latents by a probe, and the same readout is applied to the rollouts. Options are those of
-    plumb_dynamics_options: context=5, deviations=0.5, nonlinear=False ...
+    numbers of the columns of the truth that are angles, which become sines and cosines; action (trajectories, steps or steps - 1, a)
+    is what drives the world, which then keeps nothing. The state is read out of encoded latents by a probe, and the same readout is
+    applied to the rollouts. Options are those of plumb_dynamics_options: context=5, deviations=0.5, nonlinear=False ...
 
     >>> import numpy as np, plumb
     >>> t = np.linspace(0, 12, 60) + np.arange(20)[:, None]
@@ -172,7 +173,7 @@ def dynamics(latent, encoded, truth, *, energy=None, angles=(), **options):
     >>> plumb.dynamics(spiral, truth, truth).verdict
     'drifts'
     """
-    views = make_views(["energy"], latent=latent, encoded=encoded, truth=truth, energy=energy)
+    views = make_views(["energy", "action"], latent=latent, encoded=encoded, truth=truth, energy=energy, action=action)
     given = input_struct("dynamics_input", views)
     if angles:
         width = views["truth"].shape[views["truth"].ndim - 1]

@@ -31,15 +31,15 @@ STRUCTS = {
         "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s hint:s score:d r2_state:d r2_coordinates:d* r2_latent:d r2_local:d r2_nearest:d "
         "c:d form_error:d form_low:d form_high:d resolution:d symplectic_r2:d symplectic:d symplectic_ci:interval n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q diverged_count:q diverged:q* steps:q seconds:d input_hash:B33 memory:p",
-    "flow_input": "size:z latent:array* truth:array* energy:array*",
+    "flow_input": "size:z latent:array* truth:array* energy:array* action:array*",
     "flow":
         "measured:b verdict:i why:s lag:q kappa:d area_rate:d area_rate_ci:interval volume_rate:d true_area_rate:d "
         "area_change:d area_change_ci:interval energy_change:d energy_change_ci:interval clock:d clock_ci:interval r2:d "
-        "r2_clock:d trajectories:q steps:q seconds:d memory:p",
+        "r2_clock:d trajectories:q steps:q driven:b seconds:d memory:p",
     "loops":
         "cosine:d cosine_ci:interval slope:d slope_ci:interval loops:q states:q true_action:d* latent_action:d* memory:p",
     "phase_space_input":
-        "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array* energy:array*",
+        "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array* energy:array* action:array*",
     "phase_space":
         "verdict:i why:s coordinates:i has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa "
         "flow:flow sym_floor:d canonical_dims:q memory:p",
@@ -65,12 +65,12 @@ STRUCTS = {
         "vpt:state_forecast_value vpt_median:d vpt_per_trajectory:d* last:state_forecast_baseline linear:state_forecast_baseline "
         "mean:state_forecast_baseline lyapunov:lyapunov energy_drift:d energy_drift_truth:d crps:d energy_score:d samples:q "
         "diverged:q trajectories:q steps:q scored:q space:q columns:q seconds:d input_hash:B33 memory:p",
-    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array* angles:b*",
+    "dynamics_input": "size:z latent:array* encoded:array* truth:array* energy:array* angles:b* action:array*",
     "dynamics_conserved": "measured:b truth:d encoded:d rollout:d trend:d share:d",
     "dynamics":
         "verdict:i why:s r2:d r2_worst:d motion:state_forecast floor:state_forecast growth:d growth_lyapunov:d "
         "energy:dynamics_conserved found:dynamics_conserved histogram:d histogram_floor:d spectrum:d spectrum_floor:d "
-        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow unencoded_before:q unencoded_after:q",
+        "phase_rate:d range:d seconds:d input_hash:B33 memory:p flow:flow unencoded_before:q unencoded_after:q driven:b hint:s",
     "probe_target": "name:s array:array* columns:s* angles:b*",
     "probe_input":
         "size:z latent:array* targets:probe_target* target_count:q lengths:array* frames:array* action:array* ood:array* offsets:array*",
@@ -81,7 +81,7 @@ STRUCTS = {
         "nonlinear_shuffled:d nonlinear_shuffled_max:d fractions:d3 past:d projection:d pixels:d action:d ood:probe_score",
     "probe":
         "r2:d r2_nonlinear:d line:probe_line* count:q group:probe_line* group_count:q trajectories:q steps:q dims:q rows:q "
-        "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q*",
+        "nonlinear_rows:q folds:q ood_fitted:q ood_tested:q ood_limit:d fitted:q4 seconds:d input_hash:B33 memory:p fold:q* hint:s",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
         "surprise_naive:array* concepts:array* error_unit:array* motion:array* observation_concepts:array*",
@@ -129,10 +129,10 @@ STRUCTS = {
     "world_info":
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
         "parameters:world_parameter* parameter_count:q state_names:s* canonical_names:s* angles:b* "
-        "parameter_total:q kind:i clips:q steps:q concept_name:s event_names:s*",
+        "parameter_total:q kind:i clips:q steps:q concept_name:s event_names:s* actions:q",
     "world_item":
         "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p mask:p camera:p objects:p cut:p "
-        "event_counts:p",
+        "event_counts:p action:p",
     "world_quantity": "name:s columns:q column_names:s*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256 frames:i inference:q target:q latent_names:B512",
@@ -145,6 +145,9 @@ STRUCTS = {
         "model:B64 world:B512 training_steps:q kind:i dynamics:evaluation_dynamics video:evaluation_video seconds:d "
         "memory:p",
     "training_progress": "step:q steps:q loss:d steps_per_second:d seconds:d seconds_left:d",
+    "training_cost":
+        "model:B64 preset:B16 data:B512 parameters:q steps:q batch:q replicas:q videos:q frames:q height:q width:q channels:q "
+        "video_bytes:d bytes:d step_core_seconds:d threads:i seconds:d",
     "training":
         "model:B64 steps:q finished:b loss:d seconds:d run:B4096 input_dependence:d warning:B256 best_validation:d best_step:q",
     "audit_splice": "present:b frames_hold:q pairs_hold:q bad_tuple:q bad_time:q",
@@ -386,6 +389,7 @@ i plumb_system_threads
   plumb_training_options_init training_options* z
 i plumb_training_run training* training_options*
 i plumb_training_plan p training_options*
+i plumb_training_estimate training_cost* p training_options*
 i plumb_weights_import s training_options*
 i plumb_weights_export s s
 s plumb_model_name q

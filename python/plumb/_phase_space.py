@@ -58,8 +58,8 @@ def _check_axes(views):
             raise ShapeError(f"{name} has {views[name].ndim} axes, wanted (trajectories, steps, {'2m' if name == 'latent' else '2n'})")
 
 
-def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, canonical=None, energy=None, angles=None,
-            constants=None, layout="positions-first", truth_layout="positions-first", method="pr", published_only=False,
+def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, canonical=None, energy=None, action=None,
+            angles=None, constants=None, layout="positions-first", truth_layout="positions-first", method="pr", published_only=False,
             coordinates_only=False, drop_nonfinite=False, resamples=2000, seed=1, threads=0, symetric=None, kappa=None, flow=None):
     """Did the model learn the physics? One verdict: "learnt", "not learnt" or "not determined", and the reason.
 
@@ -71,6 +71,7 @@ def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, can
         lagrangian          the same, but the momenta are fitted
         canonical           the true states in their fewest canonical coordinates, for kappa
         energy              the true energy (trajectories, steps), for the flow
+        action              what drives the system (trajectories, steps or steps - 1, a), for the flow
         angles              flags, one per true position that is an angle
         constants           (trajectories,) or (trajectories, k) constants that differ between trajectories, such as masses
         layout              order of the columns of latent: "positions-first", "momenta-first", "interleaved" (q1, p1, q2, p2),
@@ -101,8 +102,8 @@ def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, can
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}, wanted {', '.join(METHODS)}")
-    views = make_views(["variance", "momenta", "canonical", "energy"], latent=latent, variance=variance, momenta=momenta,
-                       truth=truth, canonical=canonical, energy=energy)
+    views = make_views(["variance", "momenta", "canonical", "energy", "action"], latent=latent, variance=variance, momenta=momenta,
+                       truth=truth, canonical=canonical, energy=energy, action=action)
     _check_axes(views)
     _add_momenta(views, lagrangian)
     common = {"resamples": resamples, "seed": seed}

@@ -19,8 +19,9 @@ ROOM_MEMBERS = {"frames": "frames", "mask": "mask", "camera_pose": "camera", "ob
 
 class Batch:
     """Items as arrays. Trajectories: frames (count, steps, height, width, channels) uint8; state, canonical,
-    derivative, energy and time as doubles; parameters by name. Rooms: frames, mask, camera_pose, objects, and cut
-    (probes) or blocks (free scenes), as in data files; probes have an axis of four clips after the first."""
+    derivative, energy and time as doubles; parameters by name; action (count, steps, a) in driven worlds. Rooms: frames,
+    mask, camera_pose, objects, and cut (probes) or blocks (free scenes), as in data files; probes have an axis of four
+    clips after the first."""
 
     def __init__(self, arrays, parameters=None, world=None):
         self.__dict__.update(arrays)
@@ -41,7 +42,8 @@ class Batch:
 
 class World:
     """One world, by name. Its attributes describe it: n, dt, image, summary, state_names ... `kind` is "trajectory",
-    "room" or "probe"; `clips` is the number of clips per item, `steps` the fixed number of frames of a room, else 0."""
+    "room" or "probe"; `clips` is the number of clips per item, `steps` the fixed number of frames of a room, else 0;
+    `actions` is the size of the action of a step, 0 if nothing drives the world."""
 
     def __init__(self, name):
         handle = ctypes.c_void_p()
@@ -60,7 +62,7 @@ class World:
         self.kind, self.clips, self.steps = KINDS[info.kind], info.clips, info.steps
         self.concept = info.concept_name.decode() if info.concept_name else None
         self.event_names = [info.event_names[i].decode() for i in range(ROOM_EVENTS)] if info.event_names else []
-        self._parameter_total = info.parameter_total
+        self.actions, self._parameter_total = info.actions, info.parameter_total
 
     def __repr__(self):
         return f"<World {self.name}: {self.summary}>"
@@ -78,6 +80,8 @@ class World:
                       "canonical": ((steps, 2 * self.canonical_n), np.float64),
                       "derivative": ((steps, 2 * self.n), np.float64), "energy": ((steps,), np.float64),
                       "time": ((steps,), np.float64), "parameters": ((self._parameter_total,), np.float64)}
+            if self.actions:
+                shapes["action"] = ((steps, self.actions), np.float64)
         else:
             shapes = {"frames": (frames, np.uint8), "mask": (frames[:-1], np.uint8),
                       "camera_pose": ((*clips, steps, 6), np.float32),

@@ -148,6 +148,25 @@ plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, 
                 plumb_array_shape_string(where, sizeof where, &at), advice);
 }
 
+plumb_status array_copy_steps(plumb_array *out, arena *mem, const plumb_array *array, int64_t first,
+                              int64_t count)
+{
+    const int64_t trajectories = array->shape[0], steps = array->shape[1];
+    int64_t shape[PLUMB_MAX_DIMS];
+    size_t step = plumb_dtype_size(array->dtype);
+    for (int k = 0; k < array->ndim; k++) shape[k] = array->shape[k];
+    for (int k = 2; k < array->ndim; k++) step *= (size_t)array->shape[k];
+    shape[1] = count;
+    char *copy = ARENA_ALLOC(mem, char, trajectories *count *(int64_t)step + 1);
+    if (!copy) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < trajectories; i++)
+        memcpy(copy + (size_t)(i * count) * step,
+               (const char *)array->data + (size_t)(i * steps + first) * step,
+               (size_t)count * step);
+    *out = plumb_array_view(copy, array->dtype, array->ndim, shape);
+    return PLUMB_OK;
+}
+
 const double *array_as_doubles(arena *mem, const plumb_array *array)
 {
     // Doubles are not copied: the result points to the data of the array.

@@ -25,6 +25,11 @@ plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, 
 /// for other types.
 double array_white_level(plumb_dtype dtype);
 
+/// out = steps first .. first + count - 1 of an array (trajectories, steps, ...), a copy in `mem`.
+/// Fails with PLUMB_EMEMORY.
+plumb_status array_copy_steps(plumb_array *out, arena *mem, const plumb_array *array, int64_t first,
+                              int64_t count);
+
 /// Returns the elements as doubles: the memory of the array if it is f8, else a copy in `mem`; NULL
 /// if out of memory.
 const double *array_as_doubles(arena *mem, const plumb_array *array);

@@ -86,6 +86,7 @@ static void print_tables(const void *context)
     const plumb_state_forecast *motion = &r->motion;
     char note[160];
     table_paragraph("%s: %s.", plumb_dynamics_verdict_name(r->verdict), r->why);
+    if (r->hint) table_paragraph("Note: %s", r->hint);
     if (r->unencoded_before || r->unencoded_after)
         table_paragraph("%lld steps at the start and %lld at the end are left out: they have no "
                         "encoded latents.",
@@ -113,6 +114,8 @@ static void print_tables(const void *context)
         else snprintf(note, sizeof note, "of the log of the error per step");
         table_value("growth", r->growth, note);
     }
+    if (r->driven)
+        table_paragraph("An action drives the world: energy and kept quantities decide nothing.");
     print_conserved("energy", &r->energy);
     print_conserved("kept", &r->found);
     snprintf(note, sizeof note, "distance of distributions, deviations; of encoded latents %.3g",
@@ -148,8 +151,8 @@ static int check_requirements(const dynamics_command *cmd, const plumb_dynamics 
 // The arrays and the files they belong to.
 typedef struct dynamics_arrays {
     plumb_file *file[2];
-    plumb_array latent, encoded, truth, energy;
-    bool has_energy;
+    plumb_array latent, encoded, truth, energy, action;
+    bool has_energy, has_action;
     cli_trajectories trajectories;
     bool angle[MAX_COLUMNS];
 } dynamics_arrays;
@@ -179,6 +182,9 @@ static int read_arrays(dynamics_arrays *in, const dynamics_command *cmd, const c
     cli_trajectories_add(all, "encoded", &in->encoded, 3);
     cli_trajectories_add(all, "truth", &in->truth, 3);
     if (in->has_energy) cli_trajectories_add(all, "energy", &in->energy, 2);
+    const int code =
+        cli_trajectories_add_action(all, &in->has_action, &in->action, &cmd_dynamics, in->file[0]);
+    if (code != EXIT_DONE) return code;
     return cli_trajectories_shape(all, &cmd_dynamics, in->file[0], cmd->cut, cmd->align);
 }
 
@@ -206,7 +212,8 @@ static int measure_arrays(const dynamics_command *cmd, const dynamics_arrays *in
                                         .encoded = &in->encoded,
                                         .truth = &in->truth,
                                         .energy = in->has_energy ? &in->energy : NULL,
-                                        .angles = cmd->angles.count ? in->angle : NULL};
+                                        .angles = cmd->angles.count ? in->angle : NULL,
+                                        .action = in->has_action ? &in->action : NULL};
     plumb_dynamics result;
     cli_show_log(&cmd_dynamics);
     progress_begin("dynamics");
@@ -247,7 +254,9 @@ const cli_command cmd_dynamics = {
     .text =
         "F.npz has \"encoded\", latents of true frames, \"latent\", the model's own rollouts from "
         "the first of them, and \"truth\", the true states, all (trajectories, steps, ...); it may "
-        "have \"energy\" (trajectories, steps). The state is read out of the encoded latents by a "
+        "have \"energy\" (trajectories, steps) and \"action\" (trajectories, steps, a), what "
+        "drives "
+        "the world. The state is read out of the encoded latents by a "
         "probe, and the same readout is applied to the rollouts. Measured are the valid prediction "
         "time, the growth of the error, conserved quantities, long-run statistics and phase, "
         "beside predictions that need no model.",

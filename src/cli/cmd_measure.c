@@ -148,8 +148,8 @@ static void defaults(void *given)
 // The arrays and the files they belong to.
 typedef struct measure_arrays {
     plumb_file *files[7];
-    plumb_array latent, truth, canonical, variance, points, momenta, energy;
-    bool has_canonical, has_variance, has_energy;
+    plumb_array latent, truth, canonical, variance, points, momenta, energy, action;
+    bool has_canonical, has_variance, has_energy, has_action;
     double *fitted; // momenta of --lagrangian
     double *constant_values;
     plumb_array constants; // of --constants
@@ -205,8 +205,9 @@ static plumb_status read_together(measure_arrays *in, const char *path)
     if (!st && plumb_file_has_array(in->files[0], "energy")) {
         st = plumb_file_read_array(&in->energy, in->files[0], "energy");
         // Its shape is checked when the layout of the states is known.
-        in->has_energy = !st && (in->energy.ndim == 1 || in->energy.ndim == 2) && in->truth.ndim &&
-                         in->energy.shape[0] == in->truth.shape[0];
+        const int64_t axes = in->energy.ndim;
+        in->has_energy = !st && in->truth.ndim && in->energy.shape[0] == in->truth.shape[0] &&
+                         (axes == 1 || axes == 2 || (axes == 3 && in->energy.shape[2] == 1));
     }
     return st;
 }
@@ -302,7 +303,9 @@ static int shape_arrays(measure_arrays *in, const measure_command *cmd)
     if (in->has_energy) cli_trajectories_add(all, "energy", &in->energy, 2);
     if (cmd->momenta) cli_trajectories_add(all, "momenta", &in->momenta, 3);
     if (in->constants.ndim) cli_trajectories_add(all, "constants", &in->constants, 3);
-    const int code = cli_trajectories_shape(all, c, in->files[0], cmd->cut, cmd->align);
+    int code = cli_trajectories_add_action(all, &in->has_action, &in->action, c, in->files[0]);
+    if (code == EXIT_DONE)
+        code = cli_trajectories_shape(all, c, in->files[0], cmd->cut, cmd->align);
     if (code != EXIT_DONE) return code;
     if (cmd->energy && !is_energy_of(&in->energy, &in->truth))
         return cli_error(c, EXIT_FAILED, "--energy must be (trajectories, steps) of the truth");
@@ -633,7 +636,8 @@ static int measure_input(const measure_command *cmd, const measure_arrays *in, c
                                             .momenta = cmd->symetric.momenta,
                                             .truth = &in->truth,
                                             .canonical = in->has_canonical ? states : NULL,
-                                            .energy = in->has_energy ? &in->energy : NULL};
+                                            .energy = in->has_energy ? &in->energy : NULL,
+                                            .action = in->has_action ? &in->action : NULL};
     plumb_phase_space_options opt = cmd->phase_space;
     opt.fit_momenta = false; // they are fitted already
     opt.symetric = &cmd->symetric;

@@ -89,7 +89,7 @@ typedef struct probe_arrays {
     double *ood_values;
     probe_world world;
     cli_rows rows;
-    void *cropped[MAX_TARGETS + 3]; // copies by --align
+    void *cropped[MAX_TARGETS + 4]; // copies by --align, and of the action
     int crops;
 } probe_arrays;
 
@@ -362,7 +362,14 @@ static int read_beside(probe_arrays *in, const probe_command *cmd)
     if (!cmd->no_controls && !read_optional(&in->action, &in->has_action, in, "action"))
         return cli_last_error(&cmd_probe);
     if (in->has_frames) cli_rows_shape(&in->frames, &in->rows);
-    if (in->has_action) cli_rows_shape(&in->action, &in->rows);
+    if (in->has_action) {
+        void *copy;
+        const int code =
+            cli_action_shape(&in->action, &copy, &cmd_probe, in->rows.trajectories, in->rows.steps);
+        if (copy) in->cropped[in->crops++] = copy;
+        if (code != EXIT_DONE) return code;
+        cli_rows_shape(&in->action, &in->rows);
+    }
     static const char *const names[] = {"length", "lengths"};
     for (int i = 0; i < 2 && !in->has_lengths; i++)
         if (!read_optional(&in->lengths, &in->has_lengths, in, names[i]))
@@ -497,6 +504,7 @@ static void print_tables(const void *context)
                     "tested on those that were left out",
                     (long long)result->trajectories, (long long)result->steps,
                     (long long)result->dims, (long long)result->folds);
+    if (result->hint) table_paragraph("Note: %s", result->hint);
     printf("\n  %-18s %-25s %8s %8s  %-25s %s\n", "target", "R2 linear", "r", "NMSE",
            "R2 non-linear", "found");
     for (int64_t i = 0; i < result->count; i++) print_score(&result->line[i]);

@@ -118,6 +118,7 @@ static int run(void *given, int files, char **file)
     // The library checks the remaining options before it writes anything.
     const double started = progress_clock();
     signals_begin();
+    cli_show_log(c);
     progress_begin("simulate");
     const plumb_status st = plumb_dataset_simulate(cmd->out, world, &cmd->simulate);
     progress_end();

@@ -25,7 +25,7 @@ static const cli_option command_options[] = {
     {.name = "settings", .kind = OPTION_BOOL, AT(list),
      .help = "list the settings of the model with their presets, and do not train"},
     {.name = "plan", .kind = OPTION_BOOL, AT(plan),
-     .help = "print the memory and arithmetic of a step, and do not train"},
+     .help = "print sizes, time and memory of the training, and do not train; --json has each program"},
     {.name = "steps", .group = "run", FROM(training_options, train, "steps"), .value = "N"},
     {.name = "minutes", FROM(training_options, train, "minutes"), .value = "M"},
     {.name = "out", .letter = 'o', FROM(training_options, train, "out"), .value = "RUN"},
@@ -167,14 +167,51 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_record_set_string(record, "version", plumb_version());
 }
 
-// --plan: the cost of a step, always as JSON.
+static const char *format_bytes(char text[32], double bytes)
+{
+    if (bytes < 1e6) snprintf(text, 32, "%.0f KB", bytes / 1e3);
+    else if (bytes < 1e9) snprintf(text, 32, "%.0f MB", bytes / 1e6);
+    else snprintf(text, 32, "%.1f GB", bytes / 1e9);
+    return text;
+}
+
+// --plan as a page.
+static void print_plan_page(const plumb_training_cost *cost)
+{
+    char text[32], all[32];
+    printf("%s on %s, preset %s\n\n", cost->model,
+           cost->data[0] ? cost->data : "any world with frames as mass-spring", cost->preset);
+    table_text("parameters", "%lld", (long long)cost->parameters);
+    if (cost->videos)
+        table_text("videos", "%lld of %lld frames, %lld x %lld x %lld: %s", (long long)cost->videos,
+                   (long long)cost->frames, (long long)cost->height, (long long)cost->width,
+                   (long long)cost->channels, format_bytes(text, cost->video_bytes));
+    table_text("batch", "%lld clips in %lld shards", (long long)cost->batch,
+               (long long)cost->replicas);
+    if (isfinite(cost->seconds)) {
+        table_text("steps", "%lld, of %.3g s of processor time at the longest horizon",
+                   (long long)cost->steps, cost->step_core_seconds);
+        table_text("time", "at most about %s with %d threads",
+                   table_duration(all, sizeof all, cost->seconds), cost->threads);
+    } else {
+        table_text("steps", "%lld", (long long)cost->steps);
+        table_text("time", "unknown");
+    }
+    table_text("memory", "about %s", format_bytes(text, cost->bytes));
+}
+
+// --plan: what a training takes. Memory and arithmetic of each program are in the record.
 static int print_plan(const train_command *cmd)
 {
     const cli_command *c = &cmd_train;
+    plumb_training_cost cost;
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(c, EXIT_FAILED, "out of memory");
-    const plumb_status st = plumb_training_plan(record, &cmd->train);
-    const int code = st ? cli_status_error(c, st) : cli_print_record(c, record);
+    cli_show_log(c);
+    const plumb_status st = plumb_training_estimate(&cost, record, &cmd->train);
+    int code = st ? cli_status_error(c, st) : EXIT_DONE;
+    if (!st && cmd->json) code = cli_print_record(c, record);
+    else if (!st) print_plan_page(&cost);
     plumb_record_free(record);
     return code;
 }

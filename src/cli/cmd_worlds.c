@@ -34,6 +34,7 @@ static int print_json(void)
         plumb_record_set_int(record, "canonical_n", world->canonical_n);
         plumb_record_set_bool(record, "upright", world->upright);
         plumb_record_set_bool(record, "reversible", world->reversible);
+        plumb_record_set_int(record, "actions", world->actions);
         // The names of the parameters, at most 64.
         const char *names[64];
         int64_t count = 0;

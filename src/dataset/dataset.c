@@ -7,6 +7,7 @@
 #include "dataset/dataset.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,7 +339,8 @@ static plumb_status open_any(plumb_dataset *dataset, const char *path, const cha
 {
     // A folder is resolved to one of its files; a path that ends in a slash then means shards.
     struct stat info;
-    const bool folder = !stat(path, &info) && S_ISDIR(info.st_mode);
+    const bool exists = !stat(path, &info), folder = exists && S_ISDIR(info.st_mode);
+    const int error = exists ? 0 : errno;
     dataset->path = arena_strdup(&dataset->mem, path);
     if (!dataset->path) return PLUMB_EMEMORY;
     if (folder) {
@@ -354,6 +356,7 @@ static plumb_status open_any(plumb_dataset *dataset, const char *path, const cha
     if (ends_with(dataset->path, ".npz") || ends_with(dataset->path, ".h5") ||
         ends_with(dataset->path, ".hdf5"))
         return open_arrays(dataset);
+    if (!exists) return fail(PLUMB_EFILE, "%s: %s", path, strerror(error));
     return fail(PLUMB_EFILE,
                 "%s: neither a folder nor a name that ends in .npz, .h5, .hdf5 or .tfrecord", path);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/argument.h"
+#include "base/clock.h"
+#include "base/cost.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
@@ -87,6 +89,8 @@ static plumb_status list_trajectory_fields(simulate_job *job, bool published)
               (int64_t[]){t, 2 * info->canonical_n});
     add_field(job, "energy", MEMBER(energy), PLUMB_FLOAT64, 1, &t);
     add_field(job, "time", MEMBER(time), PLUMB_FLOAT64, 1, &t);
+    if (info->actions)
+        add_field(job, "action", MEMBER(action), PLUMB_FLOAT64, 2, (int64_t[]){t, info->actions});
     job->loop_field = job->pipeline.field_count;
     if (job->loop_states) add_field(job, "loop", no_member, PLUMB_INT64, 0, NULL);
     job->first_parameter = job->pipeline.field_count;
@@ -234,6 +238,26 @@ static int64_t choose_capacity(const simulate_job *job, int threads)
     return capacity;
 }
 
+// ---- cost ----
+
+// Says how much will be written and, if it is long, the time, from that of one item.
+static plumb_status log_cost(simulate_job *job, const char *path, int64_t count, int threads,
+                             const plumb_dataset_write_options *write)
+{
+    char size[COST_TEXT];
+    const double bytes = (double)count * (double)item_pipeline_bytes(&job->pipeline);
+    const char *dot = strrchr(path, '.');
+    // Frames in records are PNGs.
+    const bool smaller = write->compress || (dot && strcmp(dot, ".npz") && strcmp(dot, ".h5"));
+    status_log("%s: %s%s will be written", path, smaller ? "at most " : "", cost_size(size, bytes));
+    if (count < 4 * threads) return PLUMB_OK;
+    const double started = clock_now();
+    const plumb_status st = make_item(job, 0, 0);
+    const double one = clock_now() - started;
+    cost_log(one * (double)count / (double)threads, 0.0);
+    return st;
+}
+
 // ---- checks ----
 
 // Checks count, steps and first.
@@ -318,6 +342,7 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
     st = item_pipeline_open(&job.pipeline, path, resolved.count, choose_capacity(&job, threads),
                             &write);
     if (!st) st = bind_items(&job);
+    if (!st) st = log_cost(&job, path, resolved.count, threads, &write);
     if (!st) st = item_pipeline_run(&job.pipeline, resolved.count, threads);
     return item_pipeline_close(&job.pipeline, st);
 }

@@ -182,6 +182,9 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
     const plumb_array canonical = true_states(&test, states.truth.shape[1]);
     const plumb_array energy = plumb_array_view(
         test.energy, PLUMB_FLOAT64, 2, (int64_t[]){test.videos.count, states.truth.shape[1]});
+    const plumb_array action =
+        plumb_array_view(test.action, PLUMB_FLOAT64, 3,
+                         (int64_t[]){test.videos.count, states.truth.shape[1], test.action_dims});
     plumb_kappa_options kappa = config->kappa;
     const bool *angles = find_angles(trained, &config->all);
     if (angles) kappa.angles = angles;
@@ -193,7 +196,8 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
                                            .variance = &states.variance,
                                            .truth = &states.truth,
                                            .canonical = &canonical,
-                                           .energy = test.energy ? &energy : NULL};
+                                           .energy = test.energy ? &energy : NULL,
+                                           .action = test.action ? &action : NULL};
     // The variance is that of the posterior at the inferred step.
     plumb_symetric_options symetric = config->symetric;
     symetric.inferred_step = trained->model.dynamics->inferred_step;

@@ -113,6 +113,8 @@ void model_rollout_drop_states(test_videos *test, const trained_model *trained, 
     model_rollout_drop_first(test->canonical, count, steps,
                              (size_t)test->canonical_dims * sizeof(double), first);
     model_rollout_drop_first(test->energy, count, steps, sizeof(double), first);
+    model_rollout_drop_first(test->action, count, steps, (size_t)test->action_dims * sizeof(double),
+                             first);
 }
 
 plumb_array model_rollout_frames(void *data, plumb_dtype dtype, const video_set *videos,

@@ -171,6 +171,10 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
     if (test->energy)
         arrays[count++] = (plumb_named_array){
             "energy", plumb_array_view(test->energy, PLUMB_FLOAT64, 2, (int64_t[]){n, steps})};
+    if (test->action)
+        arrays[count++] = (plumb_named_array){
+            "action", plumb_array_view(test->action, PLUMB_FLOAT64, 3,
+                                       (int64_t[]){n, steps, test->action_dims})};
     if (extras->traversal)
         arrays[count++] = (plumb_named_array){
             "traversal", plumb_array_view(extras->traversal, PLUMB_FLOAT32, 5,

@@ -39,6 +39,7 @@ static plumb_status simulate_item(void *context, int64_t index, int worker)
         .canonical =
             out->canonical ? out->canonical + index * job->steps * out->canonical_dims : NULL,
         .energy = out->energy ? out->energy + index * job->steps : NULL,
+        .action = out->action ? out->action + index * job->steps * out->action_dims : NULL,
         .parameters = out->parameters ? out->parameters + index * out->parameter_total : NULL};
     plumb_world_options opt = plumb_world_defaults();
     opt.image = videos->height;
@@ -112,6 +113,11 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
     if (request->canonical) out->energy = ARENA_ALLOC(&trained->mem, double, (count * job.steps));
     if (!job.frames || !out->state || (request->canonical && (!out->canonical || !out->energy)))
         return PLUMB_EMEMORY;
+    if (request->canonical && info->actions) {
+        out->action_dims = info->actions;
+        out->action = ARENA_ALLOC(&trained->mem, double, (count * job.steps * info->actions));
+        if (!out->action) return PLUMB_EMEMORY;
+    }
     if (request->parameters && info->parameter_total) {
         out->parameter_total = info->parameter_total;
         out->parameters = ARENA_ALLOC(&trained->mem, double, (count * info->parameter_total));
@@ -158,6 +164,31 @@ static plumb_status read_energy(test_videos *out, arena *mem, plumb_dataset *dat
                         (long long)steps);
         plumb_array_to_double(out->energy + k * steps, &array, 0, steps);
     }
+    return PLUMB_OK;
+}
+
+// out->action: some numbers per step of each item. Models of plumb take no actions, so those that
+// do not fit are left out.
+static plumb_status read_action(test_videos *out, arena *mem, plumb_dataset *dataset, int64_t steps)
+{
+    int64_t dims = 0;
+    for (int64_t k = 0; k < out->videos.count; k++) {
+        plumb_array array;
+        const plumb_status st = plumb_dataset_read_field(&array, dataset, k, "action");
+        if (st) return st;
+        const int64_t wide = array.ndim == 2 ? array.shape[1] : array.ndim == 1 ? 1 : 0;
+        if (!wide || array.shape[0] < steps || (k && wide != dims)) {
+            status_log("action of item %lld is not of %lld steps: left out", (long long)k,
+                       (long long)steps);
+            out->action = NULL;
+            return PLUMB_OK;
+        }
+        dims = wide;
+        if (!k) out->action = ARENA_ALLOC(mem, double, (out->videos.count * steps * dims));
+        if (!out->action) return PLUMB_EMEMORY;
+        plumb_array_to_double(out->action + k * steps * dims, &array, 0, steps * dims);
+    }
+    out->action_dims = dims;
     return PLUMB_OK;
 }
 
@@ -256,6 +287,8 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
                         videos->count, steps);
     if (!st && request->canonical && plumb_dataset_has_field(dataset, "energy"))
         st = read_energy(out, &trained->mem, dataset, steps);
+    if (!st && request->canonical && plumb_dataset_has_field(dataset, "action"))
+        st = read_action(out, &trained->mem, dataset, steps);
     if (!st && request->parameters) st = read_constants(out, &trained->mem, dataset);
     plumb_dataset_close(dataset);
     return st ? st : cut_videos(&out->videos, &trained->mem, steps);

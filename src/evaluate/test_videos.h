@@ -20,7 +20,7 @@ typedef struct test_videos_request {
     const char *steps_option;
     int64_t fixed_steps, least_steps;
     int64_t rendered_steps; ///< of the frames, at most `steps`; a file always gives `steps`
-    bool canonical;         ///< canonical coordinates and energy too
+    bool canonical;         ///< canonical coordinates, energy and actions too
     bool states_optional;   ///< a file may have no true states
     bool parameters;        ///< parameters of the trajectories too; a file gives constants only
     int threads;
@@ -33,7 +33,8 @@ typedef struct test_videos {
     double *canonical;  ///< (count, steps, canonical_dims); NULL if not requested, or not in a file
     double *parameters; ///< (count, parameter_total) of the world; NULL if not requested
     double *constants;  ///< (count, constant_total) that enter the motion; NULL if there are none
-    int64_t state_dims, canonical_dims, parameter_total, constant_total;
+    double *action; ///< (count, steps, action_dims); as energy; NULL if nothing drives the world
+    int64_t state_dims, canonical_dims, parameter_total, constant_total, action_dims;
 } test_videos;
 
 /// Makes or reads the videos, in the memory of `trained`. Fails with PLUMB_ESHAPE if they do not

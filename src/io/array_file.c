@@ -5,10 +5,12 @@
 #include "io/array_file.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/argument.h"
 #include "base/name_index.h"
@@ -73,13 +75,29 @@ static plumb_status reject_format(const char *path)
                 path);
 }
 
+// A path that cannot be read: it does not exist, or it is in no known format. What follows a colon
+// may be the name of an array.
+static plumb_status reject_path(const char *path)
+{
+    if (!path[0] || !access(path, F_OK)) return reject_format(path);
+    const int error = errno;
+    const char *colon = strrchr(path, ':');
+    char file[4096];
+    if (colon && (size_t)(colon - path) < sizeof file) {
+        memcpy(file, path, (size_t)(colon - path));
+        file[colon - path] = 0;
+        if (!access(file, F_OK)) return reject_format(path);
+    }
+    return fail(PLUMB_EFILE, "%s: %s", path, strerror(error));
+}
+
 plumb_status plumb_file_open(plumb_file **out, const char *path)
 {
     REQUIRE_ARGUMENT(out);
     REQUIRE_ARGUMENT(path);
     const array_file_format *format = find_format(path, strlen(path));
     if (!format && folder_is(path)) format = &folder_format;
-    if (!format) return reject_format(path);
+    if (!format) return reject_path(path);
     plumb_file *file = calloc(1, sizeof *file);
     if (!file) return fail(PLUMB_EMEMORY, "%s: no memory to open it", path);
     file->format = format;

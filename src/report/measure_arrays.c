@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/status.h"
 #include "plumb/dynamics.h"
 #include "plumb/evaluation.h"
@@ -45,7 +46,8 @@ plumb_phase_space_input measure_find_phase_space(const plumb_named_array *arrays
                                      .momenta = measure_find_array(arrays, count, "momenta", 3),
                                      .truth = measure_find_array(arrays, count, "truth", 3),
                                      .canonical = measure_find_array(arrays, count, "canonical", 3),
-                                     .energy = measure_find_array(arrays, count, "energy", 2)};
+                                     .energy = measure_find_array(arrays, count, "energy", 2),
+                                     .action = measure_find_array(arrays, count, "action", 3)};
 }
 
 // out (trajectories, k): the array "constants", or those with the names of constants of a world;
@@ -90,6 +92,9 @@ static plumb_status measure_phase_space(plumb_report *report, const char *name,
     if (in.energy && in.truth &&
         (in.energy->shape[0] != in.truth->shape[0] || in.energy->shape[1] < in.truth->shape[1]))
         in.energy = NULL;
+    if (in.action && in.truth &&
+        (in.action->shape[0] != in.truth->shape[0] || in.action->shape[1] < in.truth->shape[1] - 1))
+        in.action = NULL;
     // An odd number of latents or states is no phase space.
     if (!in.latent || !in.truth || in.latent->shape[2] % 2 || in.truth->shape[2] % 2)
         return PLUMB_OK;
@@ -139,7 +144,7 @@ static plumb_status measure_forecast(plumb_report *report, const char *name,
 
 // Arrays of latents of any kind: all have the trajectories and steps of `truth`.
 typedef struct readout_arrays {
-    const plumb_array *latent, *encoded, *truth, *energy; // NULL: there is none
+    const plumb_array *latent, *encoded, *truth, *energy, *action; // NULL: there is none
 } readout_arrays;
 
 static readout_arrays find_readout(const plumb_named_array *arrays, int64_t count)
@@ -147,28 +152,22 @@ static readout_arrays find_readout(const plumb_named_array *arrays, int64_t coun
     readout_arrays in = {measure_find_array(arrays, count, "latent", 3),
                          measure_find_array(arrays, count, "encoded", 3),
                          measure_find_array(arrays, count, "truth", 3),
-                         measure_find_array(arrays, count, "energy", 2)};
+                         measure_find_array(arrays, count, "energy", 2),
+                         measure_find_array(arrays, count, "action", 3)};
     // Other files may have an array of that name and another shape.
     if (in.energy && in.truth &&
         (in.energy->shape[0] != in.truth->shape[0] || in.energy->shape[1] != in.truth->shape[1]))
         in.energy = NULL;
+    if (in.action && in.truth &&
+        (in.action->shape[0] != in.truth->shape[0] || in.action->shape[1] != in.truth->shape[1]))
+        in.action = NULL;
     return in;
 }
 
 // Replaces an array (trajectories, steps, ...) by a copy from step `first` on.
 static plumb_status drop_steps(plumb_array *array, arena *mem, int64_t first)
 {
-    const int64_t steps = array->shape[1], kept = steps - first;
-    size_t step = plumb_dtype_size(array->dtype);
-    for (int k = 2; k < array->ndim; k++) step *= (size_t)array->shape[k];
-    char *copy = ARENA_ALLOC(mem, char, array->shape[0] * kept * (int64_t)step);
-    if (!copy) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < array->shape[0]; i++)
-        memcpy(copy + (size_t)(i * kept) * step,
-               (const char *)array->data + (size_t)(i * steps + first) * step, (size_t)kept * step);
-    array->data = copy;
-    array->shape[1] = kept;
-    return PLUMB_OK;
+    return array_copy_steps(array, mem, array, first, array->shape[1] - first);
 }
 
 // The first step with a number: before it no state can be inferred.
@@ -186,7 +185,8 @@ static plumb_status measure_probe(plumb_report *report, const char *name, const 
                                   int threads)
 {
     arena mem = {0};
-    plumb_array latent = in->encoded ? *in->encoded : *in->latent, truth = *in->truth, energy;
+    plumb_array latent = in->encoded ? *in->encoded : *in->latent, truth = *in->truth, energy,
+                action;
     const int64_t first = in->encoded ? find_first_encoded(in->encoded) : 0;
     plumb_probe result;
     plumb_probe_options options = plumb_probe_defaults();
@@ -196,12 +196,15 @@ static plumb_status measure_probe(plumb_report *report, const char *name, const 
     if (first) st = drop_steps(&latent, &mem, first);
     if (!st && first) st = drop_steps(&truth, &mem, first);
     if (!st && first && in->energy) st = drop_steps(&energy, &mem, first);
+    if (in->action) action = *in->action;
+    if (!st && first && in->action) st = drop_steps(&action, &mem, first);
     const plumb_probe_target targets[] = {{.name = "truth", .array = &truth},
                                           {.name = "energy", .array = &energy}};
     const plumb_probe_input input = {.size = sizeof input,
                                      .latent = &latent,
                                      .targets = targets,
-                                     .target_count = in->energy ? 2 : 1};
+                                     .target_count = in->energy ? 2 : 1,
+                                     .action = in->action ? &action : NULL};
     if (!st) st = plumb_probe_measure(&result, &input, &options);
     arena_clear(&mem);
     // Too few trajectories, or gaps: then the page is about the rest.
@@ -224,7 +227,8 @@ static plumb_status measure_motion(plumb_report *report, const char *name, const
                                         .latent = in->latent,
                                         .encoded = in->encoded,
                                         .truth = in->truth,
-                                        .energy = in->energy};
+                                        .energy = in->energy,
+                                        .action = in->action};
     const plumb_status st = plumb_dynamics_measure(&result, &input, &options);
     if (st == PLUMB_EVALUE || st == PLUMB_ENUMERIC || st == PLUMB_ESHAPE) return PLUMB_OK;
     if (st) return st;

@@ -8,25 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/argument.h"
+#include "base/clock.h"
 #include "base/parallel_for.h"
 #include "sweep/run_task.h"
 #include "sweep/study_run.h"
 #include "sweep/sweep.h"
-#include "train/trainer.h"
+#include "train/step_time.h"
 #include "train/training.h"
 
 // Sizes of the short timings. Models with more latents are not evaluated.
-enum {
-    TIMED_STEPS = 4,
-    TIMED_VIDEOS = 2,
-    TIMED_FRAMES = 60,
-    TIMED_TRAJECTORIES = 8,
-    MAX_LATENTS = 64
-};
+enum { TIMED_VIDEOS = 2, TIMED_FRAMES = 60, TIMED_TRAJECTORIES = 8, MAX_LATENTS = 64 };
 
 typedef struct class_cost {
     char name[33]; // by study_run_cost_class()
@@ -46,59 +40,6 @@ typedef struct cost_table {
     world_cost *worlds;
     int64_t class_count, world_count;
 } cost_table;
-
-// Processor time of all threads of this process.
-static double get_core_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-// ---- steps ----
-
-// The least time of a step, of all but the first.
-typedef struct stopwatch {
-    double last, least; // core seconds
-    int steps;
-} stopwatch;
-
-// The callback of the trainer after each step.
-static void record_step(void *context, const trainer_progress *report)
-{
-    (void)report;
-    stopwatch *watch = context;
-    const double now = get_core_seconds();
-    if (watch->steps++) watch->least = fmin(watch->least, now - watch->last);
-    watch->last = now;
-}
-
-// The least time of three steps. The step before them, which touches memory for the first time,
-// does not count.
-static plumb_status time_steps(double *out, int64_t *latents, const run_config *config, arena *mem)
-{
-    video_set videos;
-    trainable_model model;
-    const training_settings *training = &config->training;
-    stopwatch watch = {.least = INFINITY};
-    const trainer_options options = {
-        .adam = {training->beta1, training->beta2, training->epsilon},
-        .schedule = {.rate = training->learning_rate, .steps = TIMED_STEPS},
-        .clip_norm = training->clip_norm,
-        .log_steps = training->log_steps,
-        .threads = 1,
-        .report = record_step,
-        .context = &watch};
-    trainer_result result;
-    plumb_status st = run_config_load_video(&videos, mem, config, NULL, 1);
-    if (!st) st = config->model->create(&model, mem, config->model_settings, training, &videos);
-    if (st) return st;
-    st = trainer_run(&result, &model, NULL, &options);
-    if (model.destroy) model.destroy(model.context);
-    *out = watch.least;
-    *latents = model.dynamics ? model.dynamics->latents : 0;
-    return st;
-}
 
 // ---- evaluations ----
 
@@ -150,9 +91,9 @@ static plumb_status time_evaluation(double *frame, const study_file *study, cons
         options.threads = 1;
         options.network = false;
         options.symetric = &symetric;
-        const double started = get_core_seconds();
+        const double started = clock_core_seconds();
         st = plumb_evaluation_measure(&result, path, &options);
-        if (!st) *frame = (get_core_seconds() - started) / (double)count_frames(&options);
+        if (!st) *frame = (clock_core_seconds() - started) / (double)count_frames(&options);
         if (!st) plumb_evaluation_clear(&result);
         // A measure may be undefined for an untrained model. Then the cost stays unknown.
         if (st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED) st = PLUMB_OK;
@@ -183,7 +124,7 @@ static plumb_status get_class_cost(const class_cost **out, cost_table *table,
                settings_set(&small.all, "curriculum_deadlines="));
     int64_t latents = 0;
     class->frame = (double)NAN;
-    if (!st) st = time_steps(&class->step, &latents, &small, &mem);
+    if (!st) st = step_time_measure(&class->step, &latents, &small, &mem);
     if (!st && latents <= MAX_LATENTS) st = time_evaluation(&class->frame, table->study, run, &mem);
     arena_clear(&mem);
     if (!st) table->class_count++;
@@ -205,10 +146,10 @@ static plumb_status get_world_cost(double *frame, cost_table *table, const study
     video_set videos;
     plumb_status st = study_run_resolve(&small, &mem, table->study, run);
     if (!st) st = settings_set(&small.all, "trajectories=1");
-    const double started = get_core_seconds();
+    const double started = clock_core_seconds();
     if (!st) st = run_config_load_video(&videos, &mem, &small, NULL, 1);
     if (!st) {
-        *frame = (get_core_seconds() - started) / (double)videos.steps;
+        *frame = (clock_core_seconds() - started) / (double)videos.steps;
         table->worlds[table->world_count++] = (world_cost){run->world, *frame};
     }
     arena_clear(&mem);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/argument.h"
+#include "base/cost.h"
 #include "base/options_struct.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -37,6 +38,8 @@ typedef struct training_job {
     video_set validation; // clips outside the training range; none: count is 0
     trainable_model model;
     bool created;     // `model` must be destroyed
+    int64_t reports;  // of progress
+    bool announced;   // how long it will take
     char chosen[600]; // what was found in the videos before training; may be empty
 } training_job;
 
@@ -51,18 +54,6 @@ static plumb_status check_ranks(const run_config *config)
                 "replicas=%lld and %d ranks: some would have nothing to do; set replicas=%d, or "
                 "fewer ranks",
                 replicas, comm_size(), comm_size());
-}
-
-// Options of the call that are settings.
-static run_request make_request(const plumb_training_options *opt)
-{
-    return (run_request){.model = opt->model,
-                         .preset = opt->preset,
-                         .world = opt->world,
-                         .data = opt->data,
-                         .set = opt->set,
-                         .set_count = opt->set_count,
-                         .steps = opt->steps};
 }
 
 // Rank 0 opens and locks the directory.
@@ -107,7 +98,7 @@ static plumb_status make_default_dir(training_job *job)
 static plumb_status start_new(training_job *job)
 {
     const plumb_training_options *opt = &job->opt;
-    const run_request request = make_request(opt);
+    const run_request request = training_request(opt);
     const plumb_world *world;
     job->config = &job->resolved;
     job->write_config = true;
@@ -296,7 +287,15 @@ static plumb_status check_prediction(plumb_training *r, const training_job *job)
 // Progress of the trainer in the struct of the public API.
 static void forward_progress(void *context, const trainer_progress *r)
 {
-    const plumb_training_options *opt = context;
+    enum { SURE_STEPS = 5 };
+    training_job *job = context;
+    const plumb_training_options *opt = &job->opt;
+    // As soon as the speed is known.
+    if (!job->announced && ++job->reports >= SURE_STEPS && !comm_rank()) {
+        job->announced = true;
+        cost_log(r->seconds_left, cost_peak_bytes());
+    }
+    if (!opt->progress) return;
     const plumb_training_progress p = {.step = r->step,
                                        .steps = r->steps,
                                        .loss = r->loss,
@@ -334,8 +333,8 @@ static plumb_status run_trainer(plumb_training *out, training_job *job)
         .validate = job->validation.count ? measure_validation : NULL,
         .validate_context = job,
         .validation_steps = training->validation_steps,
-        .report = job->opt.progress ? forward_progress : NULL,
-        .context = &job->opt,
+        .report = forward_progress,
+        .context = job,
     };
     // Ranks other than 0 train without a run directory.
     trainer_result r;
@@ -404,43 +403,4 @@ plumb_status plumb_training_run(plumb_training *out, const plumb_training_option
         return fail(PLUMB_EVALUE, "out is missing: which run is to be resumed?");
     if (opt->resume && opt->force) return fail(PLUMB_EVALUE, "resume conflicts with force");
     return finish_job(out, &job, opt->resume ? resume_existing(&job) : start_new(&job));
-}
-
-// ---- cost ----
-
-// Whether the options or the settings name a world or a file.
-static bool sets_data(const plumb_training_options *opt)
-{
-    bool found = opt->world || opt->data;
-    for (int64_t i = 0; i < opt->set_count && !found; i++)
-        found = !strncmp(opt->set[i], "world=", 6) || !strncmp(opt->set[i], "data=", 5);
-    return found;
-}
-
-plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *options)
-{
-    REQUIRE_ARGUMENT(record);
-    REQUIRE_ARGUMENT(options);
-    training_job job = {.opt = plumb_training_defaults(), .config = &job.resolved, .run.lock = -1};
-    plumb_training_options *opt = &job.opt;
-    plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");
-    if (st) return st;
-    run_request request = make_request(opt);
-    // Sizes are enough for a plan: settings need not fit the data.
-    request.skip_check = true;
-    if (!sets_data(opt)) request.world = "mass-spring"; // any world: only the frame size matters
-    st = run_config_resolve(&job.resolved, &job.mem, &request, NULL);
-    if (!st) st = run_config_video_shape(&job.videos, job.config);
-    if (!st)
-        st = job.config->model->create(&job.model, &job.mem, job.config->model_settings,
-                                       &job.config->training, &job.videos);
-    job.created = !st;
-    if (!st) {
-        plumb_record_set_string(record, "model", job.config->model->name);
-        plumb_record_set_string(record, "preset", settings_preset_name(job.config->preset));
-        if (job.model.record_cost) job.model.record_cost(job.model.context, record);
-    }
-    destroy_model(&job);
-    arena_clear(&job.mem);
-    return st;
 }

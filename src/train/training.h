@@ -12,4 +12,16 @@
 plumb_status training_run(plumb_training *result, const run_config *config, const char *out,
                           run_dir_mode mode, int threads);
 
+/// The options of a call that are settings.
+static inline run_request training_request(const plumb_training_options *opt)
+{
+    return (run_request){.model = opt->model,
+                         .preset = opt->preset,
+                         .world = opt->world,
+                         .data = opt->data,
+                         .set = opt->set,
+                         .set_count = opt->set_count,
+                         .steps = opt->steps};
+}
+
 #endif

@@ -42,6 +42,8 @@ plumb_status plumb_world_quantity_compute(double *out, const plumb_world *world,
         const double *x = state + i * 2 * n;
         const plumb_status st = plumb_world_simulate_from(&item, world, x, parameters, 1, NULL);
         if (st) return st;
+        // The force of the world itself, without an action.
+        if (world->info.actions) world->compute_derivative(derivative, world, x, used);
         double *to = out + i * quantity.columns;
         if (index == ENERGY) *to = energy;
         else if (index < COMMON)

@@ -40,6 +40,7 @@ static const plumb_world *const world_table[] = {
     &henon_heiles_low,
     &henon_heiles_middle,
     &henon_heiles_high,
+    &pendulum_driven,
     &room_freeform,
     &room_continuity,
     &room_inertia,
@@ -161,7 +162,14 @@ static plumb_status resolve_time(trajectory_run *run, int64_t steps,
     const plumb_world_info *info = &run->world->info;
     world_plan *plan = &run->plan;
     if (options->backward && !info->reversible)
-        return fail(PLUMB_EVALUE, "%s: friction cannot be followed backward in time", info->name);
+        return fail(PLUMB_EVALUE, "%s: %s cannot be followed backward in time", info->name,
+                    info->actions ? "a torque that is held for a frame" : "friction");
+    // A frame has one action.
+    if (options->stride > 1 && info->actions)
+        return fail(PLUMB_EVALUE,
+                    "%s: stride is %lld; an action is held from frame to frame, so "
+                    "every frame is kept",
+                    info->name, (long long)options->stride);
 
     const int64_t substeps = run->world->substeps;
     if (substeps) { // md: keep the integration step of the world unless dt and stride say otherwise
@@ -267,8 +275,18 @@ static void record_frame(const plumb_world_item *out, const trajectory_run *run,
         if (world->to_published) world->to_published(out->state + frame * n2, world, run->phase);
         else memcpy(out->state + frame * n2, run->phase, (size_t)n2 * sizeof(double));
     }
-    if (out->derivative)
-        world->compute_derivative(out->derivative + frame * n2, world, run->phase, run->parameters);
+    double action[WORLD_MAX_STATE];
+    if (world->info.actions)
+        world->compute_action(action, run->parameters,
+                              run->plan.interval * (double)(run->first + frame));
+    if (out->action && world->info.actions)
+        memcpy(out->action + frame * world->info.actions, action,
+               (size_t)world->info.actions * sizeof(double));
+    if (out->derivative) {
+        double *derivative = out->derivative + frame * n2;
+        world->compute_derivative(derivative, world, run->phase, run->parameters);
+        for (int64_t i = 0; i < world->info.actions; i++) derivative[n2 / 2 + i] += action[i];
+    }
     if (out->canonical) {
         if (world->compute_canonical)
             world->compute_canonical(out->canonical + frame * c2, world, run->phase,
@@ -286,7 +304,7 @@ static plumb_status run_trajectory(const plumb_world_item *out, trajectory_run *
         memcpy(out->parameters, run->parameters,
                (size_t)world->info.parameter_total * sizeof(double));
     if (!(out->time || out->state || out->derivative || out->canonical || out->energy ||
-          out->frames))
+          out->frames || out->action))
         return PLUMB_OK;
 
     void *motion = arena_alloc(&run->mem, 1, world->motion_size);

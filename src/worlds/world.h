@@ -54,11 +54,15 @@ struct plumb_world {
                          const double *parameters, const world_plan *plan);
     /// Computes the phase at a frame. Frames come in increasing order; some may be skipped.
     void (*compute_phase)(double *phase, void *motion, int64_t frame);
-    /// Computes d phase / dt.
+    /// Computes d phase / dt, in a driven world without the action.
     void (*compute_derivative)(double *out, const plumb_world *world, const double *phase,
                                const double *parameters);
     double (*compute_energy)(const plumb_world *world, const double *phase,
                              const double *parameters);
+    /// Driven worlds: the action that is held from the frame at `time` to the next. Action i adds
+    /// to the derivative of momentum i; compute_derivative is without it. Called if
+    /// info.actions is not 0.
+    void (*compute_action)(double *action, const double *parameters, double time);
     /// One more quantity of a phase, and its description. NULL if there is none.
     const plumb_world_quantity *quantity;
     void (*compute_quantity)(double *out, const double *phase, const double *parameters);
@@ -101,7 +105,7 @@ enum { ROOM_CONCEPTS = 5 };
 // clang-format off
 extern const plumb_world
     mass_spring_plain, mass_spring_varied, mass_spring_damped,
-    pendulum_plain, pendulum_varied, pendulum_damped,
+    pendulum_plain, pendulum_varied, pendulum_damped, pendulum_driven,
     double_pendulum_plain, double_pendulum_varied, double_pendulum_damped,
     two_body_plain, two_body_varied,
     matching_pennies_entry, rock_paper_scissors_entry,

@@ -233,3 +233,93 @@ def test_a_rollout_has_what_dynamics_needs(tmp_path, model):
     program.run("rollout", tmp_path / "run", "--count", 5, "--steps", 40, "--out", tmp_path / "y.npz", "--no-encoded")
     with np.load(tmp_path / "y.npz") as arrays:
         assert "encoded" not in arrays and (arrays["latent"] == x["latent"]).all()
+
+
+@pytest.fixture(scope="module")
+def driven(shared):
+    """Pendulums driven by a known torque, those that swing, and their motion under another torque."""
+    Program().run("simulate", "pendulum-torque", "--count", 80, "--steps", 50, "--seed", 4, "--out", shared / "torque.npz")
+    with np.load(shared / "torque.npz") as file:
+        truth, energy, action = file["state"], file["energy"], file["action"]
+    kept = np.flatnonzero(np.abs(truth[..., 0]).max(1) < 3)[:30]
+
+    def follow(torque):
+        def rate(x):
+            return np.stack([2 * x[:, 1], torque * u - 1.5 * np.sin(x[:, 0])], -1)
+        x, out, h = truth[kept, 0], [], 0.05
+        for u in action[kept, :, 0].T:
+            out.append(x)
+            a = rate(x); b = rate(x + h / 2 * a); c = rate(x + h / 2 * b); d = rate(x + h * c)  # noqa: E702
+            x = x + h / 6 * (a + 2 * b + 2 * c + d)
+        return np.stack(out, 1)
+    assert np.abs(follow(1) - truth[kept]).max() < 1e-4
+    return dict(truth=truth[kept], energy=energy[kept], action=action[kept]), follow
+
+
+def test_the_energy_of_a_driven_world_is_not_held_against_a_model(data, driven):
+    """The same arrays with and without `action`, in every layout."""
+    arrays, follow = driven
+    file = data.folder / "driven.npz"
+    encoded = data.encode(arrays["truth"])
+    right = dict(arrays, encoded=encoded, latent=encoded)
+    np.savez(file, **right)
+    got = answer(file)
+    assert got["verdict"] == "right" and got["driven"] and got["flow"]["driven"] and got["energy"]["truth"] > 0.3
+    assert abs(got["flow"]["area_rate"] - 1) < 0.01
+    # Three times the torque: another motion, whose energy does not count.
+    wrong = dict(right, latent=data.encode(follow(3)))
+    np.savez(file, **{k: v for k, v in wrong.items() if k != "action"})
+    assert answer(file)["verdict"] == "drifts"
+    np.savez(file, **wrong)
+    first = answer(file)
+    assert first["verdict"] == "other" and first["driven"] and first["baselines"]["last"]["vpt"] > 0
+    assert "An action drives the world" in run(file).stdout
+    # No last step, no last axis, flat rows, another type: the same numbers.
+    right, n = {k: v[:16] for k, v in right.items()}, 16
+    np.savez(file, **right)
+    first = answer(file, "--linear-only")
+    for action in (right["action"][:, :-1, 0], right["action"].astype(">f8")):
+        np.savez(file, **dict(right, action=action))
+        assert numbers(answer(file, "--linear-only"), "input_hash") == numbers(first, "input_hash")
+    np.savez(file, **{k: v.reshape(n * 50, -1) for k, v in right.items()}, ep_len=np.full(n, 50))
+    assert numbers(answer(file, "--linear-only"), "input_hash") == numbers(first, "input_hash")
+    # Actions that are all 0 drive nothing.
+    np.savez(file, **dict(right, action=0 * right["action"]))
+    assert not answer(file, "--linear-only")["driven"]
+
+
+def test_actions_that_do_not_fit_are_refused(data, driven):
+    arrays, _ = driven
+    file, encoded = data.folder / "driven.npz", data.encode(arrays["truth"])
+    for action in (arrays["action"][:-1], arrays["action"][0]):
+        np.savez(file, **dict(arrays, encoded=encoded, latent=encoded, action=action))
+        refused("action has shape", file)
+    np.savez(file, **dict(arrays, encoded=encoded, latent=encoded, action=arrays["action"][:, :40]))
+    refused("latent has 50 steps and action 40: --align", file)
+
+
+def test_arrays_that_were_exchanged_are_noticed(data):
+    """A hint beside the result, which it does not change; a right use has none."""
+    spiral = data.encode(data.orbit(decay=0.03)) + data.noise[1]
+    right = answer(data.save(data.truth, latent=spiral))
+    exchanged = answer(data.save(data.truth, latent=data.encoded, encoded=spiral))
+    assert right["hint"] is None and "were latent and encoded exchanged?" in exchanged["hint"]
+    swapped = answer(data.save(data.truth, latent=data.truth, encoded=data.truth, truth=data.encoded), "--linear-only")
+    assert swapped["hint"] is None  # ten numbers of noise and waves do not follow from a line
+    linear = data.truth @ np.random.default_rng(2).normal(size=(2, 5))
+    file = data.save(data.truth, latent=data.truth, encoded=data.truth, truth=linear)
+    assert "were latents and truth exchanged?" in answer(file)["hint"] and "Note: the truth has 5 columns" in run(file).stdout
+
+
+def test_an_angle_that_jumps_is_noticed(data):
+    rng = np.random.default_rng(8)
+    speed, angle = rng.uniform(0.1, 0.3, (40, 1)), rng.uniform(-3, 3, (40, 1))
+    unwrapped = angle + speed * np.arange(STEPS)
+    for column, noticed in (((unwrapped + np.pi) % (2 * np.pi) - np.pi, True), (unwrapped, False), (np.sin(unwrapped), False)):
+        truth = np.stack([np.repeat(speed, STEPS, 1), column], -1)
+        z = np.stack([np.sin(column), np.cos(column), truth[..., 0]], -1) @ rng.normal(size=(3, 6))
+        np.savez(data.folder / "turned.npz", latent=z, encoded=z, truth=truth)
+        hint = answer(data.folder / "turned.npz", "--linear-only")["hint"]
+        probed = Program("probe").answer(data.folder / "turned.npz", "--linear-only", "--no-controls")["hint"]
+        assert ("column 1 of the truth jumps by a turn" in (hint or "")) == noticed == ("truth[1] jumps by a turn" in (probed or ""))
+        assert answer(data.folder / "turned.npz", "--angle", "1")["hint"] is None

@@ -73,6 +73,13 @@ def test_measure_of_a_table(data):
     plumb.refused(f"--latent {file}:z0,z1 --truth {file}:q,p", "measure", file)
 
 
+def test_a_last_axis_of_one_too_many(data):
+    """Also of the energy, in trajectories and in rows."""
+    assert data.answer("measure", data.save(energy=data.energy[..., None])) == data.plain
+    file = data.save(latent=flat(data.latent), truth=flat(data.truth), energy=flat(data.energy[..., None]), ep_len=np.full(COUNT, STEPS))
+    assert data.answer("measure", file) == data.plain
+
+
 def test_measure_of_arrays_of_one_number(data):
     np.savez(data.folder / "columns.npz", q=data.truth[..., 0], p=data.truth[..., 1], z=data.latent)
     file = data.folder / "columns.npz"
@@ -173,3 +180,15 @@ def test_sine_cosine_and_momentum_keep_their_layout(data):
     file = data.save(latent=np.stack([np.cos(angle), np.sin(angle), p], -1))
     assert plumb.answer("measure", file, "--layout", "circle")["verdict"] == "learnt"
     plumb.refused("the layout circle", "measure", file)
+
+
+@pytest.mark.parametrize("command", [("measure",), ("probe",), ("dynamics",), ("forecast",), ("surprise",), ("convert", "x.npz"), ("show", "--out", "x.png")])
+def test_a_path_that_does_not_exist_is_named_as_such(tmp_path, command):
+    """Whatever its name ends in; a file that exists is refused by its name."""
+    missing, text = tmp_path / "none", tmp_path / "text.txt"
+    text.write_text("q")
+    plumb.refused("none: No such file or directory", command[0], missing, *command[1:])
+    plumb.refused("ends in", command[0], text, *command[1:])
+    if command[0] == "measure":
+        plumb.refused("No such file or directory", command[0], "--latent", f"{missing}:q", "--truth", f"{text}:q")
+        plumb.refused("ends in", command[0], "--latent", f"{text}:q", "--truth", f"{text}:q")

@@ -177,6 +177,37 @@ def test_actions_are_a_control_and_no_target(data):
     assert line(record, "truth[0]")["controls"]["action"] > 0.999 > 0.6 > line(record, "truth[1]")["controls"]["action"]
 
 
+def test_latents_and_targets_that_were_exchanged_are_noticed(data):
+    assert answer(data.file, "--target", "truth", "--no-controls")["hint"] is None
+    assert answer(data.file, "--no-controls")["hint"].startswith("angle jumps by a turn")
+    latent = data.truth @ np.random.default_rng(4).normal(size=(2, 6))
+    file = data.save("exchanged.npz", latent=data.truth, truth=latent)
+    assert answer(file)["hint"] == "truth has more columns than there are latents, and all follow from them: were latents and truth exchanged?"
+    assert "Note: truth has more columns" in run(file).stdout
+
+
+def test_actions_in_every_layout(data):
+    """No last axis, flat rows, pieces; the last step may be missing or NaN. What does not fit is refused."""
+    steps, action = data.truth.shape[1], data.noise[..., None].astype(np.float32)
+    unended = action.copy()
+    unended[:, -1] = np.nan
+    arrays, rows = dict(latent=data.latent, truth=data.truth), lambda a: a.reshape(-1, a.shape[-1])
+    episodes = dict(latent=rows(data.latent), truth=rows(data.truth), ep_len=np.full(len(data.truth), steps))
+
+    def control(arrays, action, *options):
+        record = answer(data.save("action.npz", **arrays, action=action), "--linear-only", *options)
+        return line(record, "truth[0]")["controls"]["action"]
+    want = control(arrays, action)
+    assert all(control(arrays, one) == want for one in (action[..., 0], np.asfortranarray(action)))
+    assert all(control(episodes, one) == want for one in (rows(action), action.ravel()))
+    ended = action * (np.arange(steps) < steps - 1)[:, None]
+    want = control(arrays, ended)
+    assert all(control(arrays, one) == want for one in (action[:, :-1], action[:, :-1, 0], unended))
+    assert control(arrays, action[:, :-1], "--cut", 15) == control(arrays, ended, "--cut", 15)
+    for wrong in (action[1:], action[:, 4:], action[0], action[..., None, None]):
+        refused("action has shape", data.save("action.npz", **arrays, action=wrong))
+
+
 def test_ood_is_numpys(data, got):
     order = np.argsort(data.energy.mean(1))
     low, high = order[:20], order[20:]

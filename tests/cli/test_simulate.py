@@ -248,3 +248,23 @@ def test_a_disk_that_is_really_full_leaves_no_file(kind, tmp_path):
         assert not list(tmp_path.iterdir())
     finally:
         subprocess.run(["umount", tmp_path], check=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_driven_world_has_actions(tmp_path, kind):
+    """A torque that is held does the work torque x angle, in every kind of file."""
+    world = WORLDS["pendulum-torque"]
+    assert world["actions"] == 1 and not world["reversible"] and not any(w["actions"] for name, w in WORLDS.items() if w is not world)
+    file, npz = tmp_path / f"x{kind}", tmp_path / "y.npz"
+    run("simulate", "pendulum-torque", "--count", 3, "--steps", 20, "--out", file)
+    if kind != ".npz":
+        run("convert", file, npz)
+    got = arrays(npz if kind != ".npz" else file)
+    assert got["action"].shape == (3, 20, 1) and got["torque"].shape == (3, 9)
+    work = got["action"][:, :-1, 0] * np.diff(got["state"][..., 0], axis=1)
+    assert np.abs(np.diff(got["energy"], axis=1) - work).max() < 1e-12 < np.abs(work).max()
+
+
+def test_a_driven_world_refuses_what_actions_do_not_allow(tmp_path):
+    for option in (("--stride", 2), ("--backward",)):
+        refused("pendulum-torque: ", "simulate", "pendulum-torque", *option, "--out", tmp_path / "x.npz", code=1)

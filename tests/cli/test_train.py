@@ -11,7 +11,7 @@ import pytest
 
 from paths import TOY
 from processes import log_lines, start, wait_until
-from program import Program
+from program import Program, without_cost
 
 plumb, toy = Program(), Program("train", path=TOY)
 QUICK = ("--world", "mass-spring", "--set", "batch=2")
@@ -258,7 +258,7 @@ def test_a_signal_leaves_a_checkpoint_that_goes_on(number, code, tmp_path):
     assert wait_until(lambda: log_lines(run) >= 3)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    err = [line for line in err.splitlines() if "steps/s" not in line]
+    err = [line for line in without_cost(err) if "steps/s" not in line]
     assert process.returncode == code and out == "" and len(err) == 1 and "stopped at step" in err[0] and "--resume" in err[0]
     step = int(err[0].split("step ")[1].split(",")[0])
     toy.refused("steps", "--resume", "--out", run, "--steps", step + 7, code=2)

@@ -198,9 +198,14 @@ TEST(what_is_not_a_regular_file_is_refused_without_waiting)
     CHECK_FAILS(read_all(path), PLUMB_EFILE, "No such file");
     CHECK_FAILS(read_all("/dev/zero.npy"), PLUMB_EFILE, "");
     path_of(path, sizeof path, "letters", ".txt");
+    CHECK_FAILS(read_all(path), PLUMB_EFILE, "No such file");
+    FILE *letters = fopen(path, "w");
+    assert_non_null(letters);
+    fclose(letters);
     CHECK_FAILS(read_all(path), PLUMB_EFILE, "none of .npy");
+    unlink(path);
     CHECK_FAILS(read_all(""), PLUMB_EFILE, "none of .npy");
-    CHECK_FAILS(read_all(".npy"), PLUMB_EFILE, "none of .npy");
+    CHECK_FAILS(read_all(".npy"), PLUMB_EFILE, "No such file");
 }
 
 TEST(what_compresses_well_and_is_honest_loads)

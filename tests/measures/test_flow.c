@@ -299,3 +299,91 @@ TEST(masses_that_differ_do_not_hide_or_make_a_loss)
     CHECK_NEAR(f.area_change, exp(-0.35) - 1.0, 0.06);
     plumb_flow_clear(&f);
 }
+
+// An oscillator with feedback: the action -0.4 p plus noise is added to p in each step. Areas of
+// the open loop stay; what the model loses is `loss` per step. One step less of actions.
+static arrays make_driven(double loss, double *action)
+{
+    arrays a = make_arrays((oscillator){.clock = 1.0});
+    rng r = rng_at(31, 0);
+    for (int64_t k = 0; k < TRAJECTORIES; k++)
+        for (int64_t t = 0; t + 1 < STEPS; t++) {
+            const double *s = a.s + 2 * (k * STEPS + t);
+            double *next = a.s + 2 * (k * STEPS + t + 1);
+            const double noise = 3.0 * (rng_uniform(&r) - 0.5);
+            double *u = action + k * (STEPS - 1) + t;
+            *u = -2.0 * s[1] + noise;
+            next[0] = cos(0.2) * s[0] + sin(0.2) * s[1];
+            next[1] = -sin(0.2) * s[0] + cos(0.2) * s[1] + 0.2 * *u;
+            a.e[k * STEPS + t + 1] = 0.5 * (next[0] * next[0] + next[1] * next[1]);
+        }
+    // The model moves by the same actions and loses area.
+    for (int64_t k = 0; k < TRAJECTORIES; k++)
+        for (int64_t t = 0; t < STEPS; t++) {
+            double *z = a.z + 2 * (k * STEPS + t);
+            const double *s = a.s + 2 * (k * STEPS + t);
+            if (t == 0) {
+                z[0] = s[0], z[1] = s[1];
+                continue;
+            }
+            const double size = exp(-loss), u = action[k * (STEPS - 1) + t - 1];
+            z[0] = size * (cos(0.2) * z[-2] + sin(0.2) * z[-1]);
+            z[1] = size * (-sin(0.2) * z[-2] + cos(0.2) * z[-1]) + 0.2 * u;
+        }
+    return a;
+}
+
+TEST(an_action_is_a_known_input_of_the_map)
+{
+    static double action[TRAJECTORIES * (STEPS - 1)];
+    arrays a = make_driven(0.01, action);
+    const plumb_array driving =
+        plumb_array_view(action, PLUMB_FLOAT64, 3, (int64_t[]){TRAJECTORIES, STEPS - 1, 1});
+    plumb_flow_options opt = plumb_flow_defaults();
+    opt.lag = 2;
+    opt.resamples = 0;
+    plumb_flow_input in = {
+        .size = sizeof in, .latent = &a.latent, .truth = &a.truth, .energy = &a.energy};
+    plumb_flow r;
+    // Without the actions the feedback looks like friction.
+    CHECK_OK(plumb_flow_measure(&r, &in, &opt));
+    CHECK(!r.driven && r.true_area_rate < 0.8);
+    plumb_flow_clear(&r);
+    in.action = &driving;
+    CHECK_OK(plumb_flow_measure(&r, &in, &opt));
+    CHECK(r.driven);
+    CHECK_NEAR(r.true_area_rate, 1.0, 1e-6);
+    CHECK_NEAR(r.area_rate, exp(-0.02), 1e-6);
+    plumb_flow_clear(&r);
+    free_arrays(&a);
+}
+
+TEST(the_energy_of_a_driven_system_decides_nothing)
+{
+    static double action[TRAJECTORIES * (STEPS - 1)];
+    arrays a = make_arrays((oscillator){.clock = 1.0});
+    const plumb_array driving =
+        plumb_array_view(action, PLUMB_FLOAT64, 3, (int64_t[]){TRAJECTORIES, STEPS - 1, 1});
+    const plumb_flow_input in = {.size = sizeof in,
+                                 .latent = &a.latent,
+                                 .truth = &a.truth,
+                                 .energy = &a.energy,
+                                 .action = &driving};
+    plumb_flow r;
+    // An energy that rises while the latents are right.
+    for (int64_t i = 0; i < TRAJECTORIES * STEPS; i++) a.e[i] *= 1.0 + 0.02 * (double)(i % STEPS);
+    for (int driven = 0; driven < 2; driven++) {
+        action[7] = driven;
+        CHECK_OK(plumb_flow_measure(&r, &in, NULL));
+        CHECK(r.driven == (driven == 1) && r.energy_change < -0.3);
+        CHECK_EQUAL(r.verdict, driven ? PLUMB_VERDICT_LEARNT : PLUMB_VERDICT_NOT_LEARNT);
+        plumb_flow_clear(&r);
+    }
+    // Actions of another number of steps are refused.
+    const plumb_array few =
+        plumb_array_view(action, PLUMB_FLOAT64, 3, (int64_t[]){TRAJECTORIES, STEPS - 2, 1});
+    plumb_flow_input wrong = in;
+    wrong.action = &few;
+    CHECK_FAILS(plumb_flow_measure(&r, &wrong, NULL), PLUMB_ESHAPE, "action is (60, 46, 1)");
+    free_arrays(&a);
+}

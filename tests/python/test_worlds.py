@@ -43,12 +43,13 @@ def test_a_batch_has_frames_states_and_parameters(name):
     assert list(batch.parameters) == list(world.parameters) and len(batch) == 2
 
 
-def test_a_batch_is_what_the_program_writes(tmp_path):
-    path = tmp_path / "x.npz"
-    Program("simulate").run("pendulum+c", "--count", 3, "--steps", 7, "--seed", 9, "--first", 4, "--out", path)
-    batch = plumb.world("pendulum+c").batch(3, 7, seed=9, first=4).to_dict()
+@pytest.mark.parametrize("name", ["pendulum+c", "pendulum-torque"])
+def test_a_batch_is_what_the_program_writes(tmp_path, name):
+    path, world = tmp_path / "x.npz", plumb.world(name)
+    Program("simulate").run(name, "--count", 3, "--steps", 7, "--seed", 9, "--first", 4, "--out", path)
+    batch = world.batch(3, 7, seed=9, first=4).to_dict()
     with np.load(path) as file:
-        for name in ("frames", "state", "canonical", "derivative", "energy"):
+        for name in ("frames", "state", "canonical", "derivative", "energy") + ("action",) * (world.actions > 0):
             assert np.array_equal(file[name], batch[name]), name
 
 

@@ -31,11 +31,16 @@ class Program:
         """It fails with nothing on stdout and one line on stderr that names the command and holds the words."""
         done = self.run(*arguments, code=code, **how)
         assert done.stdout == "", f"{arguments} prints {done.stdout!r}"
-        # On a slow machine progress comes first; it is not part of the message.
-        lines = [line for line in done.stderr.splitlines() if " % after " not in line]
+        lines = without_cost(done.stderr)
         name = [str(word) for word in (*self.words, *arguments)][0]
         assert len(lines) == 1 and lines[0].startswith(f"plumb {name}: ") and words in lines[0], \
             f"{arguments} says {done.stderr!r}, wanted {words!r}"
+
+
+def without_cost(stderr):
+    """The lines on stderr that are no progress and do not say what the work will take."""
+    return [line for line in stderr.splitlines()
+            if not any(words in line for words in (" % after ", ": about ", " will be written"))]
 
 
 def numbers(record, *without):

@@ -258,6 +258,16 @@ typedef struct cli_trajectories {
 /// With one axis less it may be flat rows, or have a value per trajectory. The first array must
 /// have a value per step.
 void cli_trajectories_add(cli_trajectories *all, const char *name, plumb_array *array, int axes);
+/// Gives an action the shape (trajectories, steps, a), or (rows, a) where rows are all steps: the
+/// last axis may be missing. The last step leads nowhere and may be missing or NaN; it is then 0,
+/// in
+/// `*copy`, which the caller frees. Returns the exit code.
+int cli_action_shape(plumb_array *action, void **copy, const cli_command *command,
+                     int64_t trajectories, int64_t steps);
+/// Adds "action" of `file`, if it has one: what drives the system. The latents must be the first
+/// array. `*found` says whether there is one. Returns the exit code. May be NULL: file.
+int cli_trajectories_add_action(cli_trajectories *all, bool *found, plumb_array *action,
+                                const cli_command *command, plumb_file *file);
 /// Brings all arrays to (trajectories, steps, ...): flat rows with ep_len or a column "trajectory"
 /// of `file`, trajectories that end early by "length", pieces of `cut` steps (0: not cut), and
 /// arrays with different numbers of steps, by `align`. Where trajectories differ in length, as many
@@ -275,6 +285,8 @@ void progress_begin(const char *what);
 /// The same, and on a terminal shows `what` at once, for work whose first progress may take long.
 void progress_stage(const char *what);
 void progress_end(void);
+/// How long the work takes has been said: do not say it again.
+void progress_announced(void);
 /// Shows `fraction`, 0 to 1, and a line of details, for commands that measure their own progress.
 void progress_show(double fraction, const char *details);
 /// Seconds of a monotonic clock.

@@ -73,6 +73,7 @@ int cli_status_error(const cli_command *command, plumb_status st)
 // The log callback of the library; `context` is the command.
 static void write_log(void *context, const char *line)
 {
+    if (!strncmp(line, "about ", 6)) progress_announced();
     cli_error(context, EXIT_DONE, "%s", line);
 }
 

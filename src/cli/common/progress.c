@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@ static struct {
     const char *what;
     bool terminal, shown;
     double started, shown_at, shown_fraction;
+    bool announced; // how long it will take
 } progress;
 
 double progress_clock(void)
@@ -48,6 +50,29 @@ void progress_show(double fraction, const char *details)
     progress.shown_fraction = fraction;
 }
 
+void progress_announced(void)
+{
+    progress.announced = true;
+}
+
+// Long work says so once, as soon as it is known from how far it has come. What the library has
+// said before it began counts.
+static void announce_duration(double elapsed, double fraction)
+{
+    static const double sure = 2.0, long_seconds = 10.0;
+    struct rusage used;
+    char text[32];
+    const double all = fraction > 0.0 ? elapsed / fraction : 0.0;
+    if (progress.announced || elapsed < sure || all < long_seconds) return;
+    progress.announced = true;
+    if (progress.terminal && progress.shown) fprintf(stderr, "\r\033[K");
+    fprintf(stderr, "plumb %s: about %s", progress.what, table_duration(text, sizeof text, all));
+    // Linux counts in KiB.
+    if (!getrusage(RUSAGE_SELF, &used))
+        fprintf(stderr, ", %.0f MB so far", 1.024e-3 * (double)used.ru_maxrss);
+    fputc('\n', stderr);
+}
+
 // The callback of the library: shows percent, and the time left by linear extrapolation.
 static void report_fraction(void *context, double fraction)
 {
@@ -55,6 +80,7 @@ static void report_fraction(void *context, double fraction)
     const double elapsed = progress_clock() - progress.started;
     // Before 1 % the extrapolation is too uncertain to be shown.
     const double left = fraction > 0.01 ? elapsed / fraction - elapsed : (double)NAN;
+    announce_duration(elapsed, fraction);
     char details[64];
     if (!progress.terminal)
         snprintf(details, sizeof details, "%.0f %% after %.0f s", 100.0 * fraction, elapsed);
@@ -69,7 +95,7 @@ void progress_begin(const char *what)
     progress.terminal = isatty(STDERR_FILENO);
     progress.started = progress_clock();
     progress.shown_at = progress.shown_fraction = 0.0;
-    progress.shown = false;
+    progress.shown = progress.announced = false;
     plumb_set_progress(report_fraction, NULL);
 }
 

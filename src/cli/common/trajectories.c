@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Brings arrays with a value per step to (trajectories, steps, ...), whatever layout they have.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,75 @@ void cli_trajectories_add(cli_trajectories *all, const char *name, plumb_array *
     all->name[all->count] = name;
     all->axes[all->count] = axes;
     all->array[all->count++] = array;
+}
+
+// Is the last step NaN in all trajectories of an action (trajectories, steps, a)?
+static bool ends_in_nan(const plumb_array *action)
+{
+    const int64_t steps = action->shape[1], wide = action->shape[2];
+    double value;
+    for (int64_t i = 0; i < action->shape[0]; i++)
+        for (int64_t k = 0; k < wide; k++) {
+            plumb_array_to_double(&value, action, ((i + 1) * steps - 1) * wide + k, 1);
+            if (!isnan(value)) return false;
+        }
+    return action->shape[0] * wide > 0;
+}
+
+// Copies `kept` steps of an action (trajectories, at least `kept` steps, a) and adds one of zeros.
+static int end_in_zeros(plumb_array *action, void **copy, const cli_command *command, int64_t kept)
+{
+    const int64_t count = action->shape[0], steps = action->shape[1];
+    const size_t row = plumb_dtype_size(action->dtype) * (size_t)action->shape[2];
+    char *to = calloc((size_t)(count * (kept + 1)) + 1, row ? row : 1);
+    if (!to) return cli_error(command, EXIT_FAILED, "out of memory");
+    for (int64_t i = 0; i < count; i++)
+        memcpy(to + (size_t)(i * (kept + 1)) * row,
+               (const char *)action->data + (size_t)(i * steps) * row, (size_t)kept * row);
+    action->data = *copy = to;
+    action->shape[1] = kept + 1;
+    return EXIT_DONE;
+}
+
+int cli_action_shape(plumb_array *action, void **copy, const cli_command *command,
+                     int64_t trajectories, int64_t steps)
+{
+    const int64_t rows = trajectories * steps, first = action->ndim ? action->shape[0] : -1;
+    const bool each = action->ndim >= 2 && first == trajectories &&
+                      (action->shape[1] == steps || action->shape[1] == steps - 1);
+    *copy = NULL;
+    if ((action->ndim == 1 && first == rows) || (action->ndim == 2 && first != rows && each))
+        action->shape[action->ndim++] = 1;
+    const bool flat = action->ndim == 2 && first == rows;
+    // Another number of steps is for --align.
+    if (!flat && (action->ndim != 3 || first != trajectories)) {
+        char shape[200];
+        return cli_error(command, EXIT_FAILED,
+                         "action has shape %s; beside %lld trajectories of %lld steps it must be "
+                         "(trajectories, steps, a), or (rows, a) beside rows",
+                         plumb_array_shape_string(shape, sizeof shape, action),
+                         (long long)trajectories, (long long)steps);
+    }
+    if (flat || !each) return EXIT_DONE;
+    // The action of the last step leads nowhere.
+    if (action->shape[1] < steps) return end_in_zeros(action, copy, command, steps - 1);
+    return ends_in_nan(action) ? end_in_zeros(action, copy, command, steps - 1) : EXIT_DONE;
+}
+
+int cli_trajectories_add_action(cli_trajectories *all, bool *found, plumb_array *action,
+                                const cli_command *command, plumb_file *file)
+{
+    const plumb_array *latent = all->array[0];
+    const bool each = latent->ndim == 3;
+    *found = file && plumb_file_has_array(file, "action");
+    if (!*found) return EXIT_DONE;
+    if (plumb_file_read_array(action, file, "action")) return cli_last_error(command);
+    void *copy;
+    const int code = cli_action_shape(action, &copy, command, each ? latent->shape[0] : 1,
+                                      each ? latent->shape[1] : latent->shape[0]);
+    if (copy) all->memory[all->copies++] = copy;
+    cli_trajectories_add(all, "action", action, 3);
+    return code;
 }
 
 void cli_trajectories_free(cli_trajectories *all)
@@ -81,6 +151,13 @@ static int find_steps(int64_t *out, const cli_command *command, const cli_rows *
     return EXIT_DONE;
 }
 
+// Drops last axes of 1 beyond `axes`.
+static void drop_last_axes(plumb_array *array, int axes)
+{
+    while (array->ndim > axes && array->ndim > 1 && array->shape[array->ndim - 1] == 1)
+        array->ndim--;
+}
+
 static int stack_all(cli_trajectories *all, const cli_command *command, cli_rows *rows)
 {
     int64_t steps;
@@ -90,6 +167,7 @@ static int stack_all(cli_trajectories *all, const cli_command *command, cli_rows
         plumb_array *array = all->array[i];
         if (array->ndim >= all->axes[i]) cli_rows_shape(array, rows);
         if (!array->ndim) continue;
+        if (array->shape[0] == rows->rows) drop_last_axes(array, all->axes[i] - 1);
         if (array->shape[0] == rows->rows && array->ndim < all->axes[i])
             code = stack_pieces(all, array, command, rows, steps);
         else if (array->shape[0] == rows->trajectories && pieces != rows->trajectories)
@@ -140,8 +218,7 @@ int cli_trajectories_shape(cli_trajectories *all, const cli_command *command, pl
         cli_rows_shape(all->array[0], &rows);
         code = stack_all(all, command, &rows);
     } else if (code == EXIT_DONE) {
-        for (int i = 0; i < all->count; i++)
-            if (all->array[i]->ndim > all->axes[i]) cli_rows_shape(all->array[i], &rows);
+        for (int i = 0; i < all->count; i++) drop_last_axes(all->array[i], all->axes[i]);
     }
     cli_rows_free(&rows);
     return code == EXIT_DONE ? align_all(all, command, align) : code;

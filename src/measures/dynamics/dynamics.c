@@ -13,6 +13,7 @@
 #include "base/parallel_for.h"
 #include "base/result.h"
 #include "base/status.h"
+#include "base/text.h"
 
 // clang-format off
 #define MEMBER(member) .name = #member, .offset = offsetof(plumb_dynamics_options, member)
@@ -76,9 +77,21 @@ static double *copy_scored(arena *mem, const dynamics_states *s, const double *f
     return out;
 }
 
+// Is anything in an action not 0?
+static bool is_driving(const plumb_array *action)
+{
+    double value;
+    for (int64_t i = 0; action && i < plumb_array_count(action); i++) {
+        plumb_array_to_double(&value, action, i, 1);
+        if (isfinite(value) && value != 0.0) return true;
+    }
+    return false;
+}
+
 // The flow in the coordinates of the readout. Where it is not defined it is not measured.
 static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_states *s,
-                                 const double *energy, const plumb_dynamics_options *opt)
+                                 const double *energy, const plumb_array *action,
+                                 const plumb_dynamics_options *opt)
 {
     *out = (plumb_flow){0};
     if (s->dims % 2) return PLUMB_OK;
@@ -90,14 +103,46 @@ static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_sta
     const plumb_array latent = plumb_array_view(rollout, PLUMB_FLOAT64, 3, shape);
     const plumb_array state = plumb_array_view(truth, PLUMB_FLOAT64, 3, shape);
     const plumb_array kept = plumb_array_view(scored_energy, PLUMB_FLOAT64, 2, shape);
-    const plumb_flow_input in = {
-        .size = sizeof in, .latent = &latent, .truth = &state, .energy = energy ? &kept : NULL};
+    plumb_array driving;
+    if (action &&
+        array_copy_steps(&driving, mem, action, s->context, action->shape[1] - s->context))
+        return PLUMB_EMEMORY;
+    const plumb_flow_input in = {.size = sizeof in,
+                                 .latent = &latent,
+                                 .truth = &state,
+                                 .energy = energy ? &kept : NULL,
+                                 .action = action ? &driving : NULL};
     plumb_flow_options options = plumb_flow_defaults();
     options.drop_nonfinite = true;
     options.resamples = opt->resamples;
     options.seed = opt->seed;
     const plumb_status st = plumb_flow_measure(out, &in, &options);
     return st == PLUMB_ESHAPE || st == PLUMB_ENUMERIC ? PLUMB_OK : st;
+}
+
+// Were arrays exchanged?
+static plumb_status find_hint(plumb_dynamics *out, arena *mem, const dynamics_states *s)
+{
+    static const double follows = 0.95, clearly = 0.1;
+    char text[300] = "";
+    if (s->dims > s->latents && out->r2_worst > follows)
+        text_format(text, sizeof text,
+                    "the truth has %lld columns and follows from %lld latents: were latents and "
+                    "truth exchanged?",
+                    (long long)s->dims, (long long)s->latents);
+    else if (1.0 - s->r2_exchanged < clearly * (1.0 - s->r2))
+        text_format(text, sizeof text,
+                    "the state is read better out of the rollout (R2 %.3f) than out of the encoded "
+                    "latents (%.3f): were latent and encoded exchanged?",
+                    s->r2_exchanged, s->r2);
+    else if (s->wrapped >= 0)
+        text_format(text, sizeof text,
+                    "column %lld of the truth jumps by a turn: is it an angle? (option "
+                    "angle, which reads out its sine and cosine)",
+                    (long long)s->wrapped);
+    if (!*text) return PLUMB_OK;
+    out->hint = arena_strdup(mem, text);
+    return out->hint ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dynamics_input *given,
@@ -129,13 +174,17 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     if (!st) st = dynamics_find_conserved(out, mem, &states, energy);
     if (!st) st = dynamics_compare_motion(out, mem, &states);
     if (st) return st;
-    st = measure_flow(&out->flow, mem, &states, energy, opt);
+    out->driven = is_driving(in->action);
+    st = measure_flow(&out->flow, mem, &states, energy, in->action, opt);
     if (st) return st;
     out->r2 = states.r2;
     out->r2_worst = states.r2_worst;
+    st = find_hint(out, mem, &states);
+    if (st) return st;
     hash_arrays(out->input_hash,
-                (const plumb_array *[]){given->latent, given->encoded, given->truth, given->energy},
-                4);
+                (const plumb_array *[]){given->latent, given->encoded, given->truth, given->energy,
+                                        given->action},
+                given->action ? 5 : 4);
     return dynamics_decide(out, mem);
 }
 

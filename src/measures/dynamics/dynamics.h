@@ -16,13 +16,16 @@ typedef struct dynamics_states {
     double *encoded, *rollout; ///< read out of latents; the rollout may be NaN or infinite
     double *mean, *deviation;  ///< (dims) of the truth; 0 for a constant column
     double r2, r2_worst;       ///< of the probe, over columns that are not constant
+    int64_t latents;
+    double r2_exchanged; ///< of a linear probe fitted to the rollouts; NaN if it was not needed
+    int64_t wrapped;     ///< column of the truth that jumps by a turn; -1: none
 } dynamics_states;
 
 /// The input without the steps at both ends that no trajectory has encoded latents for.
 typedef struct dynamics_encoded_part {
     plumb_dynamics_input input;
-    plumb_array latent, encoded, truth, energy; ///< what `input` points to
-    int64_t before, after;                      ///< steps left out
+    plumb_array latent, encoded, truth, energy, action; ///< what `input` points to
+    int64_t before, after;                              ///< steps left out
 } dynamics_encoded_part;
 
 /// A state is inferred from the frames around it, so the first and last steps may have none: NaN in

@@ -61,38 +61,56 @@ static double compare_values(const dynamics_states *s, const double *states, dou
 
 // ---- spectra ----
 
-// A frequency, bin / length, in some steps.
+// A frequency, bin / length, in some steps. cosine, sine (length) of a full turn.
 typedef struct fourier_window {
     int64_t first, length, bin;
+    const double *cosine, *sine;
 } fourier_window;
+
+// The window of all bins of `length` steps. False if out of memory.
+static bool make_window(fourier_window *out, arena *mem, int64_t length)
+{
+    double *cosine = ARENA_ALLOC(mem, double, length + 1);
+    double *sine = ARENA_ALLOC(mem, double, length + 1);
+    *out = (fourier_window){.length = length, .cosine = cosine, .sine = sine};
+    for (int64_t k = 0; cosine && sine && k < length; k++) {
+        cosine[k] = cos(full_turn * (double)k / (double)length);
+        sine[k] = sin(full_turn * (double)k / (double)length);
+    }
+    return cosine && sine;
+}
 
 // Fourier coefficient of a column, the mean taken out.
 static void transform_bin(double out[2], const dynamics_states *s, const double *states,
-                          int64_t trajectory, int64_t c, fourier_window w)
+                          int64_t trajectory, int64_t c, const fourier_window *w)
 {
-    const int64_t first = w.first, length = w.length;
+    const int64_t first = w->first, length = w->length;
     double mean = 0.0;
     for (int64_t t = 0; t < length; t++)
         mean += *get_column(s, states, trajectory, first + t, c) / (double)length;
-    const double step = full_turn * (double)w.bin / (double)length;
     out[0] = out[1] = 0.0;
-    for (int64_t t = 0; t < length; t++) {
+    for (int64_t t = 0, at = 0; t < length; t++) {
         const double x = *get_column(s, states, trajectory, first + t, c) - mean;
-        out[0] += x * cos(step * (double)t);
-        out[1] -= x * sin(step * (double)t);
+        out[0] += x * w->cosine[at];
+        out[1] -= x * w->sine[at];
+        at += w->bin;
+        if (at >= length) at -= length;
     }
 }
 
 // Power of bins 1 .. length/2 of a column over all trajectories, summing to 1. False if it cannot.
 static bool measure_spectrum(double *power, const dynamics_states *s, const double *states,
-                             int64_t c, int64_t length)
+                             int64_t c, fourier_window w)
 {
+    const int64_t length = w.length;
     double total = 0.0;
+    w.first = s->context;
     for (int64_t bin = 1; bin <= length / 2; bin++) {
         power[bin] = 0.0;
         for (int64_t i = 0; i < s->trajectories; i++) {
             double z[2];
-            transform_bin(z, s, states, i, c, (fourier_window){s->context, length, bin});
+            w.bin = bin;
+            transform_bin(z, s, states, i, c, &w);
             power[bin] += z[0] * z[0] + z[1] * z[1];
         }
         total += power[bin];
@@ -103,16 +121,16 @@ static bool measure_spectrum(double *power, const dynamics_states *s, const doub
 }
 
 // Mean over columns of half the sum of differences.
-static double compare_spectra(const dynamics_states *s, const double *states, double *a, double *b)
+static double compare_spectra(const dynamics_states *s, const double *states, double *a, double *b,
+                              const fourier_window *w)
 {
-    const int64_t scored = s->steps - s->context;
-    const int64_t length = scored < MAX_SPECTRUM ? scored : MAX_SPECTRUM;
+    const int64_t length = w->length;
     double sum = 0.0;
     int64_t columns = 0;
     for (int64_t c = 0; c < s->dims; c++) {
-        if (s->deviation[c] <= 0.0 || !measure_spectrum(b, s, s->truth, c, length)) continue;
+        if (s->deviation[c] <= 0.0 || !measure_spectrum(b, s, s->truth, c, *w)) continue;
         double distance = 1.0;
-        if (measure_spectrum(a, s, states, c, length)) {
+        if (measure_spectrum(a, s, states, c, *w)) {
             distance = 0.0;
             for (int64_t bin = 1; bin <= length / 2; bin++) distance += 0.5 * fabs(a[bin] - b[bin]);
         }
@@ -131,7 +149,7 @@ static double wrap_angle(double angle)
 
 // The phase of the rollout against the truth in one window.
 static double compare_phase(const dynamics_states *s, int64_t trajectory, int64_t c,
-                            fourier_window w)
+                            const fourier_window *w)
 {
     double p[2], x[2];
     transform_bin(p, s, s->rollout, trajectory, c, w);
@@ -141,23 +159,25 @@ static double compare_phase(const dynamics_states *s, int64_t trajectory, int64_
 
 // Change of the phase between the two halves, radians per step. NaN if no column has a frequency
 // with a fifth of its power.
-static double measure_phase(const dynamics_states *s, double *power)
+static double measure_phase(const dynamics_states *s, double *power, fourier_window w)
 {
-    const int64_t half = (s->steps - s->context) / 2;
-    const int64_t length = half < MAX_SPECTRUM ? half : MAX_SPECTRUM;
+    const int64_t half = (s->steps - s->context) / 2, length = w.length;
     double best = 0.2;
     int64_t column = -1, bin = 0;
     for (int64_t c = 0; c < s->dims; c++) {
-        if (s->deviation[c] <= 0.0 || !measure_spectrum(power, s, s->truth, c, length)) continue;
+        if (s->deviation[c] <= 0.0 || !measure_spectrum(power, s, s->truth, c, w)) continue;
         for (int64_t k = 1; k <= length / 2; k++)
             if (power[k] > best) best = power[k], column = c, bin = k;
     }
     if (column < 0) return (double)NAN;
     double sum = 0.0;
+    fourier_window first = w, second = w;
+    first.bin = second.bin = bin;
+    first.first = s->context;
+    second.first = s->context + half;
     for (int64_t i = 0; i < s->trajectories; i++) {
-        const double early = compare_phase(s, i, column, (fourier_window){s->context, length, bin});
-        const double late =
-            compare_phase(s, i, column, (fourier_window){s->context + half, length, bin});
+        const double early = compare_phase(s, i, column, &first);
+        const double late = compare_phase(s, i, column, &second);
         sum += fabs(wrap_angle(late - early)) / (double)half;
     }
     return sum / (double)s->trajectories;
@@ -216,16 +236,20 @@ plumb_status dynamics_compare_motion(plumb_dynamics *out, arena *mem, const dyna
 {
     const int64_t rows = s->trajectories * s->steps + MAX_SPECTRUM + 2;
     double *a = ARENA_ALLOC(mem, double, rows), *b = ARENA_ALLOC(mem, double, rows);
-    if (!a || !b) return PLUMB_EMEMORY;
+    const int64_t scored = s->steps - s->context, half = scored / 2;
+    fourier_window all, part;
+    if (!a || !b || !make_window(&all, mem, scored < MAX_SPECTRUM ? scored : MAX_SPECTRUM) ||
+        !make_window(&part, mem, half < MAX_SPECTRUM ? half : MAX_SPECTRUM))
+        return PLUMB_EMEMORY;
     out->histogram = compare_values(s, s->rollout, a, b);
     out->histogram_floor = compare_values(s, s->encoded, a, b);
     plumb_status st = status_check_stop();
     if (st) return st;
-    out->spectrum = compare_spectra(s, s->rollout, a, b);
-    out->spectrum_floor = compare_spectra(s, s->encoded, a, b);
+    out->spectrum = compare_spectra(s, s->rollout, a, b, &all);
+    out->spectrum_floor = compare_spectra(s, s->encoded, a, b, &all);
     st = status_check_stop();
     if (st) return st;
-    out->phase_rate = measure_phase(s, a);
+    out->phase_rate = measure_phase(s, a, part);
     out->range = measure_range(s);
     out->growth = measure_growth(&out->motion);
     const double exponent = out->motion.lyapunov.exponent;

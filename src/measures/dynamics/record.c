@@ -49,6 +49,8 @@ void plumb_dynamics_record(plumb_record *record, const plumb_dynamics *result,
     const plumb_state_forecast *motion = &result->motion;
     plumb_record_set_string(record, "verdict", plumb_dynamics_verdict_name(result->verdict));
     plumb_record_set_string(record, "verdict_why", result->why ? result->why : "");
+    if (result->hint) plumb_record_set_string(record, "hint", result->hint);
+    else plumb_record_set_null(record, "hint");
     plumb_record_set_double(record, "r2", result->r2);
     plumb_record_set_int(record, "unencoded_before", result->unencoded_before);
     plumb_record_set_int(record, "unencoded_after", result->unencoded_after);
@@ -84,6 +86,7 @@ void plumb_dynamics_record(plumb_record *record, const plumb_dynamics *result,
         plumb_record_set_null(record, "flow_why");
     }
     plumb_record_set_int(record, "diverged", motion->diverged);
+    plumb_record_set_bool(record, "driven", result->driven);
     // Options, sizes, and what is needed to repeat the measurement.
     plumb_record_set_int(record, "context", opt.context);
     plumb_record_set_double(record, "deviations", opt.deviations);

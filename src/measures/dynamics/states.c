@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cost.h"
+#include "base/parallel_for.h"
 #include "base/status.h"
 #include "measures/dynamics/dynamics.h"
+#include "measures/probe/hint.h"
 #include "measures/probe/scores.h"
 #include "measures/probe/split.h"
 
@@ -35,6 +38,13 @@ static plumb_status check_shapes(const plumb_dynamics_input *in, int64_t context
         return fail(PLUMB_ESHAPE, "energy has shape %s; it must be (%lld, %lld)",
                     plumb_array_shape_string(text, sizeof text, in->energy),
                     (long long)truth->shape[0], (long long)truth->shape[1]);
+    const plumb_array *action = in->action;
+    if (action &&
+        (action->ndim != 3 || action->shape[0] != truth->shape[0] ||
+         (action->shape[1] != truth->shape[1] && action->shape[1] != truth->shape[1] - 1)))
+        return fail(PLUMB_ESHAPE, "action has shape %s; it must be (%lld, %lld or %lld, a)",
+                    plumb_array_shape_string(text, sizeof text, action), (long long)truth->shape[0],
+                    (long long)truth->shape[1], (long long)truth->shape[1] - 1);
     if (truth->shape[1] - context < MIN_SCORED)
         return fail(PLUMB_EVALUE, "there are %lld steps, %lld of them context; %d must be left",
                     (long long)truth->shape[1], (long long)context, (int)MIN_SCORED);
@@ -72,25 +82,6 @@ static plumb_status check_encoded(const plumb_array *encoded, int64_t before, in
     return PLUMB_OK;
 }
 
-// A copy of steps before .. steps - after - 1 of an array (trajectories, steps, ...).
-static plumb_status crop_steps(plumb_array *out, arena *mem, const plumb_array *in, int64_t before,
-                               int64_t after)
-{
-    size_t step = plumb_dtype_size(in->dtype);
-    for (int k = 2; k < in->ndim; k++) step *= (size_t)in->shape[k];
-    int64_t shape[PLUMB_MAX_DIMS];
-    for (int k = 0; k < in->ndim; k++) shape[k] = in->shape[k];
-    shape[1] -= before + after;
-    char *copy = ARENA_ALLOC(mem, char, in->shape[0] * shape[1] * (int64_t)step);
-    if (!copy) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < in->shape[0]; i++)
-        memcpy(copy + (size_t)(i * shape[1]) * step,
-               (const char *)in->data + (size_t)(i * in->shape[1] + before) * step,
-               (size_t)shape[1] * step);
-    *out = plumb_array_view(copy, in->dtype, in->ndim, shape);
-    return PLUMB_OK;
-}
-
 plumb_status dynamics_crop_encoded(dynamics_encoded_part *out, arena *mem,
                                    const plumb_dynamics_input *in)
 {
@@ -109,10 +100,12 @@ plumb_status dynamics_crop_encoded(dynamics_encoded_part *out, arena *mem,
     } arrays[] = {{in->latent, &out->input.latent, &out->latent},
                   {in->encoded, &out->input.encoded, &out->encoded},
                   {in->truth, &out->input.truth, &out->truth},
-                  {in->energy, &out->input.energy, &out->energy}};
+                  {in->energy, &out->input.energy, &out->energy},
+                  {in->action, &out->input.action, &out->action}};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
         if (!arrays[a].from) continue;
-        if (crop_steps(arrays[a].copy, mem, arrays[a].from, out->before, out->after))
+        if (array_copy_steps(arrays[a].copy, mem, arrays[a].from, out->before,
+                             arrays[a].from->shape[1] - out->before - out->after))
             return PLUMB_EMEMORY;
         *arrays[a].to = arrays[a].copy;
     }
@@ -243,6 +236,65 @@ static plumb_status set_scores(dynamics_states *out, arena *mem, const reading *
     return PLUMB_OK;
 }
 
+// Says what all of the measure will take, if it is long: the readouts, and the spectra.
+static void log_cost(const probe_data *data, const plumb_dynamics_options *opt)
+{
+    enum { CENTRES = 256, SPECTRA = 5, LONGEST = 1024 };
+    const double rows = (double)data->rows, d = (double)data->dims;
+    const double longest = data->steps < LONGEST ? (double)data->steps : LONGEST;
+    const int folds = (int)opt->folds;
+    double flops = probe_readout_flops(rows, data->dims, data->columns, folds, PENALTIES);
+    int64_t widest = data->dims;
+    if (opt->nonlinear) {
+        widest += CENTRES;
+        flops += probe_readout_flops(rows, widest, data->columns, folds, KERNEL_PENALTIES) +
+                 12.0 * rows * CENTRES * d;
+    }
+    int threads = opt->threads ? opt->threads : parallel_threads();
+    const double bytes = probe_readout_bytes(&threads, widest, data->columns, folds);
+    // The spectra use one thread, and each term takes two nanoseconds.
+    const double spectra =
+        1e-9 * SPECTRA * (double)(data->trajectories * data->columns) * longest * longest;
+    cost_log(flops / COST_FLOPS / (double)threads + spectra,
+             bytes + 8.0 * rows * (2.0 * d + 6.0 * (double)data->columns));
+}
+
+static bool is_finite(const plumb_array *array)
+{
+    double value;
+    for (int64_t i = 0; i < plumb_array_count(array); i++) {
+        plumb_array_to_double(&value, array, i, 1);
+        if (!isfinite(value)) return false;
+    }
+    return true;
+}
+
+// How well the states can be read out of the rollouts. If that is better than out of the encoded
+// latents, the two arrays may have been exchanged.
+static plumb_status read_exchanged(dynamics_states *out, const reading_run *run)
+{
+    static const double good = 0.99;
+    out->r2_exchanged = (double)NAN;
+    if (out->r2 > good || !is_finite(run->other.latent)) return PLUMB_OK;
+    reading_run exchanged = *run;
+    exchanged.data = &run->other;
+    double penalty[PENALTIES], *r2 = ARENA_ALLOC(run->mem, double, run->data->targets), sum = 0.0;
+    if (!r2) return PLUMB_EMEMORY;
+    space_penalties(penalty, PENALTIES, 1e-8, 10.0);
+    probe_features linear;
+    reading read;
+    int64_t count = 0;
+    plumb_status st =
+        probe_features_create(&linear, run->mem, exchanged.data, PROBE_LATENT, 1, run->opt);
+    if (!st) st = run_reading(&read, &exchanged, &linear, &linear, penalty, PENALTIES);
+    if (st) return st == PLUMB_ENUMERIC ? PLUMB_OK : st;
+    probe_scores_r2(r2, exchanged.data, &read.readout, 0);
+    for (int64_t c = 0; c < run->data->columns; c++)
+        if (!run->data->column[c].constant) sum += r2[c], count++;
+    out->r2_exchanged = sum / (double)count;
+    return PLUMB_OK;
+}
+
 plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_dynamics_input *in,
                                   const plumb_dynamics_options *opt)
 {
@@ -260,6 +312,7 @@ plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_
     plumb_probe_line *lines;
     st = probe_data_read(&data, &lines, mem, &input, &probe);
     if (st) return st;
+    log_cost(&data, opt);
     probe_split split;
     int64_t *order;
     st = probe_split_deal(&split, &order, mem, data.trajectories, opt->folds, opt->seed);
@@ -270,7 +323,10 @@ plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_
     reading best;
     st = read_out(&best, &run, opt->nonlinear);
     if (st) return st;
+    const probe_column *angle = probe_find_wrapped_angle(&data);
     *out = (dynamics_states){.trajectories = data.trajectories,
+                             .latents = data.dims,
+                             .wrapped = angle && !in->angles ? angle->index : -1,
                              .steps = data.steps,
                              .context = opt->context,
                              .dims = data.columns,
@@ -280,5 +336,6 @@ plumb_status dynamics_states_read(dynamics_states *out, arena *mem, const plumb_
                              .mean = ARENA_ALLOC(mem, double, data.columns),
                              .deviation = ARENA_ALLOC(mem, double, data.columns)};
     if (!out->truth || !out->mean || !out->deviation) return PLUMB_EMEMORY;
-    return set_scores(out, mem, &best, &data);
+    st = set_scores(out, mem, &best, &data);
+    return st ? st : read_exchanged(out, &run);
 }

@@ -30,8 +30,10 @@ static plumb_dynamics_verdict choose_verdict(const plumb_dynamics *r)
     if (r->motion.diverged * 10 > r->motion.trajectories || r->range > 3.0)
         return PLUMB_DYNAMICS_DIVERGES;
     if (r->range < 0.2) return PLUMB_DYNAMICS_STOPS;
-    // A slow spiral may be near the truth to the last step, and is wrong all the same.
-    if (is_drifting(&r->energy) || is_drifting(&r->found)) return PLUMB_DYNAMICS_DRIFTS;
+    // A slow spiral may be near the truth to the last step, and is wrong all the same. What drives
+    // a world changes what it would keep.
+    if (!r->driven && (is_drifting(&r->energy) || is_drifting(&r->found)))
+        return PLUMB_DYNAMICS_DRIFTS;
     // As far as the readout itself is right. If that is not far, it does not say much.
     if (r->motion.vpt.value >= 0.9 * r->floor.vpt.value)
         return r->floor.vpt.value >= 0.8 * scored ? PLUMB_DYNAMICS_RIGHT : PLUMB_DYNAMICS_UNKNOWN;

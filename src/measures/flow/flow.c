@@ -90,12 +90,14 @@ plumb_status flow_decide(plumb_flow *out, arena *keep, const flow_work *work)
 {
     const double bar = work->opt->change_bar;
     const plumb_verdict area = decide_change(out->area_change, out->area_change_ci, bar);
-    const plumb_verdict energy = decide_change(out->energy_change, out->energy_change_ci, bar);
+    plumb_verdict energy = decide_change(out->energy_change, out->energy_change_ci, bar);
+    // What drives a system changes its energy.
+    const bool energy_counts = !work->driven && !isnan(out->energy_change);
+    if (!energy_counts) energy = PLUMB_VERDICT_NOT_DETERMINED;
     out->verdict = area;
     if (energy == PLUMB_VERDICT_NOT_LEARNT) out->verdict = energy;
     // An energy that may have changed leaves it open, unless no energy was given or read.
-    else if (area == PLUMB_VERDICT_LEARNT && energy != PLUMB_VERDICT_LEARNT &&
-             !isnan(out->energy_change))
+    else if (area == PLUMB_VERDICT_LEARNT && energy != PLUMB_VERDICT_LEARNT && energy_counts)
         out->verdict = PLUMB_VERDICT_NOT_DETERMINED;
     char text[400];
     format_reason(text, sizeof text, out, work, area, energy);
@@ -120,6 +122,7 @@ static plumb_status measure_flow(plumb_flow *out, arena *keep, flow_work *work)
     if (!st && work->in.truth) st = flow_measure_clock(out, work);
     out->trajectories = work->trajectories;
     out->steps = work->steps;
+    out->driven = work->driven;
     return st ? st : flow_decide(out, keep, work);
 }
 

@@ -14,6 +14,7 @@ typedef struct flow_work {
     int64_t *trajectory; // (trajectories) those that are used
     int64_t trajectories;
     int64_t steps;       // that latents and truth have in common
+    bool driven;         // an action that is not 0 was given
     int64_t latent_dims; // 2m
     bool *moves;         // (2m) latents that move along trajectories
     bool *varies;        // (2m) latents that differ at all

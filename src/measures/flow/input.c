@@ -20,7 +20,7 @@ static const double smooth_step = 1.0;
 static plumb_status check_shapes(const plumb_flow_input *in)
 {
     char first[256], second[256];
-    const plumb_array *z = in->latent, *s = in->truth, *e = in->energy;
+    const plumb_array *z = in->latent, *s = in->truth, *e = in->energy, *a = in->action;
     if (z->ndim != 3 || z->shape[2] < 2 || z->shape[2] % 2)
         return fail(PLUMB_ESHAPE, "latent is %s; expected (trajectories, steps, 2m)",
                     plumb_array_shape_string(first, sizeof first, z));
@@ -32,6 +32,13 @@ static plumb_status check_shapes(const plumb_flow_input *in)
     if (e && (!s || e->ndim != 2 || e->shape[0] != s->shape[0] || e->shape[1] < s->shape[1]))
         return fail(PLUMB_ESHAPE, "energy is %s; expected (trajectories, steps) of the truth",
                     plumb_array_shape_string(first, sizeof first, e));
+    const int64_t steps = s ? s->shape[1] : z->shape[1];
+    if (a && (a->ndim != 3 || a->shape[0] != z->shape[0] || a->shape[1] < steps - 1))
+        return fail(PLUMB_ESHAPE,
+                    "action is %s for latents %s; expected (trajectories, steps, a) or one step "
+                    "less",
+                    plumb_array_shape_string(first, sizeof first, a),
+                    plumb_array_shape_string(second, sizeof second, z));
     return PLUMB_OK;
 }
 
@@ -51,12 +58,14 @@ static int64_t find_nonfinite(double *values, const plumb_array *from, int64_t t
 // first, so that the halves are alike.
 static plumb_status select_trajectories(flow_work *work)
 {
-    const plumb_array *arrays[] = {work->in.latent, work->in.truth, work->in.energy};
-    static const char *const names[] = {"latent", "truth", "energy"};
+    const plumb_array *arrays[] = {work->in.latent, work->in.truth, work->in.energy,
+                                   work->in.action};
+    static const char *const names[] = {"latent", "truth", "energy", "action"};
     const int64_t all = work->in.latent->shape[0];
     int64_t wide = 1, count = 0;
-    for (int i = 0; i < 2; i++)
-        if (arrays[i] && arrays[i]->shape[2] > wide) wide = arrays[i]->shape[2];
+    for (int i = 0; i < 4; i++)
+        if (arrays[i] && arrays[i]->ndim == 3 && arrays[i]->shape[2] > wide)
+            wide = arrays[i]->shape[2];
     work->trajectory = ARENA_ALLOC(work->mem, int64_t, all);
     const arena_mark mark = arena_get_mark(work->mem);
     double *values = ARENA_ALLOC(work->mem, double, (work->steps * wide));
@@ -65,9 +74,13 @@ static plumb_status select_trajectories(flow_work *work)
     const int64_t stride = (all + MAX_TRAJECTORIES - 1) / MAX_TRAJECTORIES;
     for (int64_t k = 0; k < all; k += stride) {
         int64_t bad = -1;
-        for (int i = 0; i < 3 && bad < 0; i++) {
+        for (int i = 0; i < 4 && bad < 0; i++) {
             if (!arrays[i]) continue;
-            bad = find_nonfinite(values, arrays[i], k, work->steps);
+            // The last step has an action that leads nowhere; it is often NaN.
+            const int64_t steps = arrays[i] == work->in.action ? work->steps - 1 : work->steps;
+            bad = find_nonfinite(values, arrays[i], k, steps);
+            for (int64_t v = 0; i == 3 && bad < 0 && v < steps * arrays[i]->shape[2]; v++)
+                work->driven = work->driven || values[v] != 0.0;
             if (bad >= 0 && !work->opt->drop_nonfinite)
                 return array_reject_nonfinite(
                     arrays[i], names[i], 1, bad,

@@ -9,8 +9,8 @@
 
 // Starts of the map per trajectory, at most; rows of the fit, at most.
 enum { MAX_STARTS = 60, MAX_ROWS = 5000, CENTRES = 200 };
-// With more latents that move, the map has too many inputs to be fitted.
-enum { MAX_LATENTS = 16 };
+// With more latents that move, or more inputs from actions, the map is not fitted.
+enum { MAX_LATENTS = 16, MAX_KNOWN = 8, MAX_PARTS = 4 };
 
 // A map with a larger error than the first value is fitted again with a shorter lag. With a larger
 // one than the second, or a lower kappa than the third, its area says nothing.
@@ -45,6 +45,36 @@ static double compute_fit_margin(const lag_pair *p)
     return (margin_fit * sqrt(one * one + two * two) + margin_kappa * lacking) / (double)p->lag;
 }
 
+// What drives the system between the ends of the map, as inputs of it: means of the action over as
+// many parts of that time as there is room for. `ends` says how many starts there are.
+static plumb_status list_actions(plumb_array *out, const flow_work *work, const plumb_array *ends,
+                                 int64_t stride, int64_t lag)
+{
+    const plumb_array *action = work->in.action;
+    const int64_t wide = action->shape[2], starts = ends->shape[1];
+    int64_t parts = MAX_KNOWN / wide;
+    if (parts > MAX_PARTS) parts = MAX_PARTS;
+    if (parts > lag) parts = lag;
+    double *all = ARENA_ALLOC(work->mem, double, (work->trajectories * starts * parts * wide)), *to;
+    double *row = ARENA_ALLOC(work->mem, double, wide);
+    if (!all || !row) return PLUMB_EMEMORY;
+    to = all;
+    for (int64_t k = 0; k < work->trajectories; k++)
+        for (int64_t s = 0; s < starts; s++)
+            for (int64_t part = 0; part < parts; part++, to += wide) {
+                const int64_t first = part * lag / parts, end = (part + 1) * lag / parts;
+                for (int64_t i = 0; i < wide; i++) to[i] = 0.0;
+                for (int64_t t = first; t < end; t++) {
+                    const int64_t step = work->trajectory[k] * action->shape[1] + s * stride + t;
+                    plumb_array_to_double(row, action, step * wide, wide);
+                    for (int64_t i = 0; i < wide; i++) to[i] += row[i] / (double)(end - first);
+                }
+            }
+    *out = plumb_array_view(all, PLUMB_FLOAT64, 3,
+                            (int64_t[]){work->trajectories, starts, parts * wide});
+    return PLUMB_OK;
+}
+
 static plumb_status fit_lag(lag_pair *out, const flow_work *work, const plumb_array *array,
                             const bool *columns, int64_t lag)
 {
@@ -77,8 +107,14 @@ static plumb_status fit_lag(lag_pair *out, const flow_work *work, const plumb_ar
         opt.constants = &constants;
     }
     out->lag = lag;
-    plumb_status st = kappa_measure_area(&out->one, work->mem, &ends[0], &ends[1], &opt);
-    if (!st) st = kappa_measure_area(&out->two, work->mem, &ends[0], &ends[2], &opt);
+    plumb_array known;
+    plumb_status st = PLUMB_OK;
+    for (int i = 1; i < 3 && !st; i++) {
+        if (work->driven) st = list_actions(&known, work, &ends[0], stride, i * lag);
+        if (!st)
+            st = kappa_measure_area(i == 1 ? &out->one : &out->two, work->mem, &ends[0], &ends[i],
+                                    work->driven ? &known : NULL, &opt);
+    }
     return st;
 }
 
@@ -113,6 +149,7 @@ plumb_status flow_measure_rates(plumb_flow *out, const flow_work *work)
     int64_t latents = 0;
     for (int64_t i = 0; i < work->latent_dims; i++) latents += work->paired[i];
     if (!latents || latents > MAX_LATENTS) return PLUMB_OK;
+    if (work->driven && work->in.action->shape[2] > MAX_KNOWN) return PLUMB_OK;
     plumb_status st = choose_lag(&p, &found, work, work->in.latent, work->paired);
     if (st || !found) return st;
     const double rate = compute_log_rate(&p, NULL), margin = compute_fit_margin(&p);

@@ -37,6 +37,7 @@ void plumb_flow_record(plumb_record *record, const plumb_flow *r)
     plumb_record_set_double(record, "r2_clock", r->r2_clock);
     plumb_record_set_int(record, "trajectories", r->trajectories);
     plumb_record_set_int(record, "steps", r->steps);
+    plumb_record_set_bool(record, "driven", r->driven);
     plumb_record_set_int(record, "measure_version", PLUMB_FLOW_VERSION);
     plumb_record_end(record);
 }

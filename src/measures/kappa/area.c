@@ -91,9 +91,28 @@ static plumb_status fill_area(kappa_area *out, arena *mem, const kappa_work *wor
     return PLUMB_OK;
 }
 
-plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const plumb_array *to)
+// The known inputs of the rows in use.
+static plumb_status read_known(kappa_work *work, const plumb_array *known, int64_t steps)
+{
+    kappa_rows *rows = &work->rows;
+    const int64_t wide = known->shape[2];
+    rows->known_input = ARENA_ALLOC(work->mem, double, (rows->rows * wide + 1));
+    if (!rows->known_input) return PLUMB_EMEMORY;
+    rows->known = wide;
+    for (int64_t r = 0; r < rows->rows; r++) {
+        // As copy_steps() of input.c takes them.
+        const int64_t t = r % rows->steps * steps / rows->steps;
+        const int64_t from = rows->trajectory[r / rows->steps] * steps + t;
+        plumb_array_to_double(rows->known_input + r * wide, known, from * wide, wide);
+    }
+    return PLUMB_OK;
+}
+
+plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const plumb_array *to,
+                               const plumb_array *known)
 {
     plumb_status st = kappa_input_read(work, to, NULL, from);
+    if (!st && known) st = read_known(work, known, from->shape[1]);
     if (!st) st = kappa_reduce_truth(work);
     if (!st) st = kappa_input_latents(work);
     if (!st) st = kappa_measure_thickness(work);
@@ -104,12 +123,13 @@ plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const 
 }
 
 plumb_status kappa_measure_area(kappa_area *out, arena *mem, const plumb_array *from,
-                                const plumb_array *to, const plumb_kappa_options *options)
+                                const plumb_array *to, const plumb_array *known,
+                                const plumb_kappa_options *options)
 {
     arena scratch = {0};
     kappa_work work = {.mem = &scratch, .keep = &scratch, .opt = options, .is_area_only = true};
     *out = (kappa_area){.trajectories = from->shape[0], .log_volume = (double)NAN};
-    plumb_status st = kappa_area_stages(&work, from, to);
+    plumb_status st = kappa_area_stages(&work, from, to, known);
     const double scale = work.latent.max_deviation * (work.rows.latent_unit / work.rows.truth_unit);
     if (!st) st = fill_area(out, mem, &work, scale);
     if (!st && out->is_determined) st = measure_volume(&out->log_volume, &work, scale);

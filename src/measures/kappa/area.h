@@ -20,10 +20,12 @@ typedef struct kappa_area {
     bool is_determined;   // false: the states lie on a surface without area, or nothing moves
 } kappa_area;
 
-/// Fits the map from `from` to `to`, both (trajectories, steps, 2n) with q first. Fails as
-/// plumb_kappa_measure() does.
+/// Fits the map from `from` to `to`, both (trajectories, steps, 2n) with q first. `known` is
+/// (trajectories, steps, k): inputs of the map that are held fixed where its form is taken, as
+/// actions are. Fails as plumb_kappa_measure() does. May be NULL: known.
 plumb_status kappa_measure_area(kappa_area *out, arena *mem, const plumb_array *from,
-                                const plumb_array *to, const plumb_kappa_options *options);
+                                const plumb_array *to, const plumb_array *known,
+                                const plumb_kappa_options *options);
 
 /// How a map may change with time.
 typedef enum kappa_windows_kind {

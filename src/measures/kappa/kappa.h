@@ -29,6 +29,8 @@ typedef struct kappa_rows {
     const int64_t *diverged;       // (diverged_count) their indices in the arrays given
     int64_t constants;             // that the caller gave
     double *constant;              // (trajectories, constants) in row order
+    int64_t known;                 // known inputs of a row that are no coordinates: actions
+    double *known_input;           // (rows, known)
 } kappa_rows;
 
 /// The truth in coordinates that the data span: balanced, without redundancy.
@@ -70,9 +72,10 @@ typedef enum map_input_role {
     INPUT_COSINE,   // cosine of true coordinate `base`
     INPUT_LATENT,   // latent `base`, constant along each trajectory
     INPUT_CONSTANT, // constant `base` that the caller gave
+    INPUT_KNOWN,    // known input `base` of the row
 } map_input_role;
 
-/// Inputs of G: true coordinates first, then constants.
+/// Inputs of G: true coordinates first, then constants and known inputs.
 typedef struct map_inputs {
     int64_t dims, true_dims; // all; of true coordinates
     double *x;               // (rows, dims) mean 0, deviation 1
@@ -222,8 +225,10 @@ double kappa_neighbours_find(int64_t *neighbour, int64_t count, const kappa_neig
 /// Pulls the form back along the fit of G: work->form.
 plumb_status kappa_pullback(kappa_work *work);
 
-/// All stages up to the form of the map from `from` to `to`, for a measure without a verdict.
-plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const plumb_array *to);
+/// All stages up to the form of the map from `from` to `to`, for a measure without a verdict. May
+/// be NULL: known.
+plumb_status kappa_area_stages(kappa_work *work, const plumb_array *from, const plumb_array *to,
+                               const plumb_array *known);
 
 /// J (2m, form_dims) at one row: slopes of all latents by the true coordinates that carry the form,
 /// in units of the largest deviation, within work->surface. jacobian (outputs, inputs) is that of a

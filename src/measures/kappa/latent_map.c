@@ -45,6 +45,8 @@ static void compute_input(map_inputs *in, const kappa_work *work, int64_t r, int
     const int64_t i = in->base[k], at = r * in->dims + k;
     if (in->role[k] == INPUT_CONSTANT) {
         in->x[at] = rows->constant[r / rows->steps * rows->constants + i];
+    } else if (in->role[k] == INPUT_KNOWN) {
+        in->x[at] = rows->known_input[r * rows->known + i];
     } else if (in->role[k] == INPUT_LATENT) {
         in->x[at] = work->latent.y[r * rows->latent_dims + i];
     } else if (in->role[k] == INPUT_VALUE) {
@@ -81,7 +83,7 @@ plumb_status kappa_map_inputs(map_inputs *in, arena *mem, const kappa_work *work
 {
     const kappa_rows *rows = &work->rows;
     const kappa_truth *t = &work->truth;
-    const int64_t max_dims = 3 * t->dims + rows->latent_dims + rows->constants;
+    const int64_t max_dims = 3 * t->dims + rows->latent_dims + rows->constants + rows->known;
     *in = (map_inputs){.base = ARENA_ALLOC(mem, int64_t, max_dims)};
     in->role = ARENA_ALLOC(mem, map_input_role, max_dims);
     if (!in->base || !in->role) return PLUMB_EMEMORY;
@@ -91,6 +93,8 @@ plumb_status kappa_map_inputs(map_inputs *in, arena *mem, const kappa_work *work
         if (constant_latents[i]) in->base[in->dims] = i, in->role[in->dims++] = INPUT_LATENT;
     for (int64_t i = 0; constant_latents && !work->no_constants && i < rows->constants; i++)
         in->base[in->dims] = i, in->role[in->dims++] = INPUT_CONSTANT;
+    for (int64_t i = 0; constant_latents && i < rows->known; i++)
+        in->base[in->dims] = i, in->role[in->dims++] = INPUT_KNOWN;
     in->x = ARENA_ALLOC(mem, double, (rows->rows * in->dims));
     in->slope = ARENA_ALLOC(mem, double, (rows->rows * in->dims));
     if (!in->x || !in->slope) return PLUMB_EMEMORY;

@@ -282,7 +282,7 @@ plumb_status kappa_measure_windows(kappa_windows *out, arena *mem, int64_t windo
         mem, double,
         (KAPPA_WINDOWS_KINDS * KERNEL_FIT_FITS * (windows - 1) * 2 * out->trajectories));
     plumb_status st = out->dot ? PLUMB_OK : PLUMB_EMEMORY;
-    if (!st) st = kappa_area_stages(&work, from, to);
+    if (!st) st = kappa_area_stages(&work, from, to, NULL);
     if (!st && work.map.out.count) st = measure_windows(out, &work);
     if (!st && out->is_determined) st = compare_windows(out, &work);
     arena_clear(&scratch);

@@ -223,7 +223,8 @@ static plumb_status measure_flow(plumb_flow *out, const plumb_phase_space_input 
     plumb_flow_input input = {.size = sizeof input,
                               .latent = in->latent,
                               .truth = in->canonical ? in->canonical : in->truth,
-                              .energy = in->energy};
+                              .energy = in->energy,
+                              .action = in->action};
     plumb_status st = in->momenta ? join_momenta(&joined, in->latent, in->momenta) : PLUMB_OK;
     if (in->momenta) input.latent = &joined;
     if (!st) st = plumb_flow_measure(out, &input, &config->flow);

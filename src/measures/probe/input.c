@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "math/rng.h"
 
-enum { SHUFFLE_STREAM = 0x73687566, MIN_TRAJECTORIES = 4 };
+enum { SHUFFLE_STREAM = 0x73687566, MIN_TRAJECTORIES = 4, MAX_DIMS = 4096 };
 
 // ---- shapes ----
 
@@ -366,6 +366,12 @@ plumb_status probe_data_read(probe_data *out, plumb_probe_line **lines, arena *m
     const plumb_array *latent = in->latent;
     plumb_status st = check_latent(latent, in->offsets);
     if (st) return st;
+    // The matrices of all folds are held: 1.3 GB at the limit.
+    if (latent->shape[latent->ndim - 1] > MAX_DIMS)
+        return fail(PLUMB_ESHAPE,
+                    "latent has %lld numbers per step; a probe takes at most %d. Average features, "
+                    "or take their first principal components",
+                    (long long)latent->shape[latent->ndim - 1], (int)MAX_DIMS);
     if (in->target_count < 1 || !in->targets)
         return fail(PLUMB_EVALUE, "there is no target to read out of the latents");
     *out = (probe_data){.latent = latent,

@@ -7,10 +7,14 @@
 
 #include "base/argument.h"
 #include "base/clock.h"
+#include "base/cost.h"
 #include "base/hash.h"
 #include "base/options_struct.h"
+#include "base/parallel_for.h"
 #include "base/result.h"
 #include "base/status.h"
+#include "base/text.h"
+#include "measures/probe/hint.h"
 #include "measures/probe/options.h"
 #include "measures/probe/scores.h"
 #include "measures/probe/split.h"
@@ -384,6 +388,80 @@ static double count_readouts(const probe_run *run)
     return count;
 }
 
+// A target with more columns than there are latents, all of which follow from them.
+static const plumb_probe_line *find_exchanged(const probe_run *run)
+{
+    static const double follows = 0.95;
+    for (int64_t g = 0; g < run->groups.count; g++) {
+        const plumb_probe_line *group = &run->line[run->data.targets + g];
+        int64_t columns = 0;
+        double least = 1.0;
+        for (int64_t i = 0; i < run->data.targets; i++) {
+            if (run->line[i].group != group->group) continue;
+            columns++;
+            least = fmin(least, run->line[i].constant ? 1.0 : run->line[i].linear.r2);
+        }
+        if (columns > run->data.dims && least > follows) return group;
+    }
+    return NULL;
+}
+
+static plumb_status find_hint(plumb_probe *result, arena *mem, const probe_run *run)
+{
+    char text[300] = "";
+    const probe_column *angle = probe_find_wrapped_angle(&run->data);
+    const plumb_probe_line *group = find_exchanged(run);
+    if (group)
+        text_format(text, sizeof text,
+                    "%s has more columns than there are latents, and all follow from them: were "
+                    "latents and %s exchanged?",
+                    group->name, group->name);
+    else if (angle)
+        text_format(text, sizeof text,
+                    "%s jumps by a turn: is it an angle? (option angle, which reads out its sine "
+                    "and cosine)",
+                    run->line[angle->target].name);
+    if (!*text) return PLUMB_OK;
+    result->hint = arena_strdup(mem, text);
+    return result->hint ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+// Bytes of an array of the input.
+static double array_bytes(const plumb_array *array)
+{
+    return array ? (double)plumb_array_count(array) * (double)plumb_dtype_size(array->dtype) : 0.0;
+}
+
+// Says what all readouts will take, if it is long.
+static void log_cost(const probe_run *run, const plumb_probe_input *in)
+{
+    enum { MAX_PIXELS = 1024 };
+    const plumb_probe_options *opt = run->opt;
+    const probe_data *data = &run->data;
+    const int folds = run->split.folds;
+    const double rows = (double)data->rows;
+    const int64_t columns = data->columns * (1 + data->shuffles);
+    const double one = probe_readout_flops(rows, data->dims, columns, folds, opt->penalties);
+    int64_t widest = data->dims;
+    double flops = one;
+    if (data->ood) flops += one;
+    if (opt->controls) flops += 4.0 * one - 2.0 * rows * (double)data->dims * (double)data->dims;
+    if (opt->controls && data->frames)
+        flops += one + probe_readout_flops(rows, MAX_PIXELS, columns, folds, opt->penalties);
+    if (opt->nonlinear) {
+        const double used = rows < MAX_NONLINEAR_ROWS ? rows : MAX_NONLINEAR_ROWS;
+        widest += opt->centres;
+        flops += (data->dims > MAX_WIDE ? 1.0 : 3.0) *
+                 (probe_readout_flops(used, widest, columns, folds, run->kernel_penalties) +
+                  8.0 * used * (double)opt->centres * (double)data->dims);
+    }
+    int threads = data->threads ? data->threads : parallel_threads();
+    const double bytes = probe_readout_bytes(&threads, widest, columns, folds);
+    cost_log(flops / COST_FLOPS / (double)threads, bytes + 8.0 * rows * (double)data->columns +
+                                                       array_bytes(in->latent) +
+                                                       array_bytes(in->frames));
+}
+
 static plumb_status measure_all(plumb_probe *result, arena *mem, const plumb_probe_input *in,
                                 const plumb_probe_options *opt)
 {
@@ -391,6 +469,7 @@ static plumb_status measure_all(plumb_probe *result, arena *mem, const plumb_pro
     plumb_status st = prepare_run(&run, result, in);
     if (st) return st;
     run.share = 1.0 / count_readouts(&run);
+    log_cost(&run, in);
     probe_features latents;
     probe_readout linear;
     st = probe_features_create(&latents, mem, &run.data, PROBE_LATENT, 1, opt);
@@ -407,6 +486,8 @@ static plumb_status measure_all(plumb_probe *result, arena *mem, const plumb_pro
     if (!st && opt->nonlinear) st = run_nonlinear(&run, result, &linear);
     if (st) return st;
     decide_lines(&run, result);
+    st = find_hint(result, mem, &run);
+    if (st) return st;
     result->trajectories = run.data.trajectories;
     result->steps = run.data.steps;
     result->dims = run.data.dims;

@@ -544,6 +544,34 @@ static plumb_status run_engine(engine *e, arena *mem)
     return st;
 }
 
+// More parts than folds keep more than a few threads busy, where matrices are small.
+static int count_slices(int64_t dims)
+{
+    return dims <= 512 ? 4 : 1;
+}
+
+// Threads may have at most about 2 GB together.
+static int limit_threads(int threads, int64_t dims, int64_t columns)
+{
+    const double most = 2.5e8 / ((double)dims * (double)(dims + 4 * columns) + 1.0);
+    return threads <= most ? threads : most < 1.0 ? 1 : (int)most;
+}
+
+double probe_readout_flops(double rows, int64_t dims, int64_t columns, int folds, int64_t penalties)
+{
+    const double d = (double)dims, pairs = 0.5 * folds * (folds - 1);
+    // Most folds choose one of a few penalties.
+    const double fits = pairs * (double)penalties + 2.0 * folds;
+    return rows * d * (d + 4.0 * (double)columns) + fits * d * d * (d / 3.0 + 8.0);
+}
+
+double probe_readout_bytes(int *threads, int64_t dims, int64_t columns, int folds)
+{
+    *threads = limit_threads(*threads, dims, columns);
+    const double matrices = (double)folds * count_slices(dims) + (double)*threads;
+    return 8.0 * matrices * (double)dims * (double)(dims + 2 * columns);
+}
+
 plumb_status probe_readout_run(probe_readout *out, arena *mem, const probe_readout_input *in)
 {
     const probe_data *data = in->features->data;
@@ -557,11 +585,8 @@ plumb_status probe_readout_run(probe_readout *out, arena *mem, const probe_reado
                 .targets = data->targets * (1 + in->shuffles),
                 .threads = data->threads ? data->threads : parallel_threads(),
                 .out = out};
-    // More parts than folds keep more than a few threads busy, where matrices are small.
-    e.slices = e.dims <= 512 ? 4 : 1;
-    // Threads may have at most about 2 GB together.
-    const double most = 2.5e8 / ((double)e.dims * (double)(e.dims + 4 * e.columns) + 1.0);
-    if (e.threads > most) e.threads = most < 1.0 ? 1 : (int)most;
+    e.slices = count_slices(e.dims);
+    e.threads = limit_threads(e.threads, e.dims, e.columns);
     *out = (probe_readout){.columns = e.columns, .targets = e.targets, .split = in->split};
     plumb_status st = allocate_all(&e, out, mem);
     if (st) return st;

@@ -49,6 +49,13 @@ typedef struct probe_readout {
     double *left_out_error; ///< (folds, targets) with it, per row, while choosing
 } probe_readout;
 
+/// The arithmetic of such a fit, in floating-point operations: of `rows` rows of `dims` numbers,
+/// for `columns` columns of targets, shuffles included.
+double probe_readout_flops(double rows, int64_t dims, int64_t columns, int folds,
+                           int64_t penalties);
+/// Its memory in bytes; `threads` becomes the threads that it would use.
+double probe_readout_bytes(int *threads, int64_t dims, int64_t columns, int folds);
+
 /// Fits and predicts. All memory is in `mem`. Fails with PLUMB_EMEMORY, PLUMB_ESTOPPED,
 /// PLUMB_ENUMERIC if no penalty makes a fit possible.
 plumb_status probe_readout_run(probe_readout *out, arena *mem, const probe_readout_input *in);

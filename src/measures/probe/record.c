@@ -61,6 +61,8 @@ void plumb_probe_record(plumb_record *record, const plumb_probe *result,
     if (options_resolve(&opt, sizeof opt, options, "plumb_probe_options")) return;
     plumb_record_set_double(record, "r2", result->r2);
     plumb_record_set_double(record, "r2_nonlinear", result->r2_nonlinear);
+    if (result->hint) plumb_record_set_string(record, "hint", result->hint);
+    else plumb_record_set_null(record, "hint");
     plumb_record_begin_array(record, "targets");
     for (int64_t i = 0; i < result->count; i++) put_line(record, &result->line[i]);
     plumb_record_end(record);
