@@ -15,8 +15,8 @@
 #include "evaluate/probe_source.h"
 #include "plumb/file.h"
 
-// 16 tuples at a time limit the memory for frames.
-enum { TUPLES_AT_ONCE = 16, MAX_SOURCES = 64 };
+// 64 tuples at a time limit the memory for frames; fewer would prepare the model more often.
+enum { TUPLES_AT_ONCE = 64, MAX_SOURCES = 64 };
 
 static const char *const baseline_names[] = {"copy", "linear", "oracle"};
 
@@ -165,7 +165,7 @@ static plumb_status allocate_arrays(probe_results *probes)
 {
     const video_set *shape = &probes->trained->shape;
     const int64_t clips = 4 * probes->tuples;
-    // (16, 4, steps + 1, height, width)
+    // (64, 4, steps + 1, height, width)
     const int64_t pixels = 4 * TUPLES_AT_ONCE * (probes->steps + 1) * shape->height * shape->width;
     const bool masks = probes->trained->model.video->needs_masks ||
                        (probes->has_naive && probes->naive.model.video->needs_masks);
