@@ -25,7 +25,7 @@ def turn(plumb, model, threads):
         sys.exit(f"bench: {done.stderr.strip()}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = json.loads(done.stdout)
-    return answer["seconds"], after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, answer["surprise"]["tested"]
+    return answer["seconds"], after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, len(answer["surprise"]["tested"])
 
 
 def main():
