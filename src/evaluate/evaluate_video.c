@@ -54,6 +54,8 @@ static plumb_status check_source(const probe_results *probes, const probe_source
     const video_set frames = {
         .height = source->height, .width = source->width, .channels = source->channels};
     const plumb_status st = match_frames(probes->trained, name, &frames);
+    if (st == PLUMB_ESHAPE && !source->world && !probes->config->all.resize)
+        return fail(st, "%s; larger frames fit with the option resize", plumb_last_error());
     if (st) return st;
     if (source->steps != probes->source[0].steps || source->steps < 3)
         return fail(PLUMB_ESHAPE,
@@ -105,6 +107,9 @@ static plumb_status open_sources(probe_results *probes)
         }
         st = probe_source_open(&probes->source[i], opt->probes[i], opt->first, opt->tuples);
         probes->sources += !st;
+        if (!st && opt->resize)
+            st = probe_source_resize(&probes->source[i], probes->trained->shape.height,
+                                     probes->trained->shape.width);
         if (!st && !opt->allow_training_data) st = match_unseen(probes->trained, opt->probes[i]);
     }
     if (!opt->probe_count) open_rooms(probes);
