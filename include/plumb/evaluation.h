@@ -69,6 +69,10 @@ typedef struct plumb_evaluation_options {
     /// Dynamics models: the network of SyMetric has at most this many trajectories, also if its
     /// parameters need more; 0: as many as they need. Default 0.
     int64_t network_trajectories;
+    /// Video models: larger frames of the files of probes are resized to those of the model, by
+    /// the average of areas, and masks to the object at the middle of the area. Default false:
+    /// another size is refused.
+    bool resize;
 } plumb_evaluation_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_defaults() calls it.

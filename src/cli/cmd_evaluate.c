@@ -63,6 +63,7 @@ static const cli_option command_options[] = {
     {.name = "films", FROM(evaluation_options, opt, "free_clips"), .value = "N"},
     {.name = "probes", .is_list = true, .kind = OPTION_POINTER, AT(probes), .value = "F",
      .help = "a file of probe tuples instead of the five rooms; can be repeated"},
+    {.name = "resize", FROM(evaluation_options, opt, "resize")},
     {.name = "naive", FROM(evaluation_options, opt, "naive"), .value = "RUN"},
     {.name = "save", FROM(evaluation_options, opt, "save"), .value = "F"},
     SCORER_OPTIONS(surprise, scorers),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "engine/copy_floats.h"
 
 typedef struct fused_kernels {
     void (*run_instruction)(op_kind op, float *out, const float *a, const float *b, float value,
@@ -96,7 +97,7 @@ static void copy_broadcast(float *out, const float *in, const fused_operand *ope
             fill_register(out, in[item], run);
         } else {
             run = inner - i < n ? inner - i : n;
-            memcpy(out, in + item * inner + i, (size_t)run * sizeof *out);
+            copy_floats(out, in + item * inner + i, run);
         }
         out += run, start += run, n -= run;
     }
@@ -107,11 +108,12 @@ static void copy_slice(float *out, const float *in, const fused_operand *operand
                        int64_t n)
 {
     const int64_t part = operand->part;
-    while (n) {
-        int64_t row = start / part, i = start % part;
-        int64_t run = part - i < n ? part - i : n;
-        memcpy(out, in + row * operand->whole + operand->start + i, (size_t)run * sizeof *out);
-        out += run, start += run, n -= run;
+    int64_t row = start / part, i = start % part;
+    const float *from = in + row * operand->whole + operand->start;
+    for (; n; from += operand->whole, i = 0) {
+        const int64_t run = part - i < n ? part - i : n;
+        copy_floats(out, from + i, run);
+        out += run, n -= run;
     }
 }
 

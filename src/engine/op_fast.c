@@ -5,16 +5,12 @@
 
 #include <string.h>
 
+#include "engine/copy_floats.h"
 #include "engine/fused_loop.h"
 #include "engine/kernels/conv.h"
 #include "engine/kernels/gemm.h"
 #include "engine/op_layout.h"
 #include "engine/plan.h"
-
-static void copy_floats(float *out, const float *in, int64_t count)
-{
-    memcpy(out, in, (size_t)count * sizeof *out);
-}
 
 static void clear_floats(float *out, int64_t count)
 {
@@ -218,12 +214,13 @@ void op_fast_concat(float *out, const graph_node *node, const float *const *in, 
 {
     (void)accumulate, (void)scratch;
     op_layout layout = op_layout_along(&node->shape, node->attr.axis, 1);
-    for (int64_t o = 0; o < layout.outer; o++)
-        for (int j = 0; j < node->inputs; j++) {
-            int64_t part = node->in[j]->shape.size[node->attr.axis] * layout.inner;
-            copy_floats(out, in[j] + o * part, part);
-            out += part;
-        }
+    const int64_t whole = layout.middle * layout.inner;
+    for (int j = 0; j < node->inputs; j++) {
+        const int64_t part = node->in[j]->shape.size[node->attr.axis] * layout.inner;
+        for (int64_t o = 0; o < layout.outer; o++)
+            copy_floats(out + o * whole, in[j] + o * part, part);
+        out += part;
+    }
 }
 
 // Every run of `inner` elements, `middle` times.

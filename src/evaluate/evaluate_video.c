@@ -15,8 +15,8 @@
 #include "evaluate/probe_source.h"
 #include "plumb/file.h"
 
-// 16 tuples at a time limit the memory for frames.
-enum { TUPLES_AT_ONCE = 16, MAX_SOURCES = 64 };
+// 64 tuples at a time limit the memory for frames; fewer would prepare the model more often.
+enum { TUPLES_AT_ONCE = 64, MAX_SOURCES = 64 };
 
 static const char *const baseline_names[] = {"copy", "linear", "oracle"};
 
@@ -54,6 +54,8 @@ static plumb_status check_source(const probe_results *probes, const probe_source
     const video_set frames = {
         .height = source->height, .width = source->width, .channels = source->channels};
     const plumb_status st = match_frames(probes->trained, name, &frames);
+    if (st == PLUMB_ESHAPE && !source->world && !probes->config->all.resize)
+        return fail(st, "%s; larger frames fit with the option resize", plumb_last_error());
     if (st) return st;
     if (source->steps != probes->source[0].steps || source->steps < 3)
         return fail(PLUMB_ESHAPE,
@@ -105,6 +107,9 @@ static plumb_status open_sources(probe_results *probes)
         }
         st = probe_source_open(&probes->source[i], opt->probes[i], opt->first, opt->tuples);
         probes->sources += !st;
+        if (!st && opt->resize)
+            st = probe_source_resize(&probes->source[i], probes->trained->shape.height,
+                                     probes->trained->shape.width);
         if (!st && !opt->allow_training_data) st = match_unseen(probes->trained, opt->probes[i]);
     }
     if (!opt->probe_count) open_rooms(probes);
@@ -165,7 +170,7 @@ static plumb_status allocate_arrays(probe_results *probes)
 {
     const video_set *shape = &probes->trained->shape;
     const int64_t clips = 4 * probes->tuples;
-    // (16, 4, steps + 1, height, width)
+    // (64, 4, steps + 1, height, width)
     const int64_t pixels = 4 * TUPLES_AT_ONCE * (probes->steps + 1) * shape->height * shape->width;
     const bool masks = probes->trained->model.video->needs_masks ||
                        (probes->has_naive && probes->naive.model.video->needs_masks);

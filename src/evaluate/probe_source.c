@@ -10,6 +10,7 @@
 
 #include "base/parallel_for.h"
 #include "base/status.h"
+#include "dataset/video_resize.h"
 
 static probe_source make_room(const plumb_world *world, int64_t image)
 {
@@ -71,7 +72,24 @@ plumb_status probe_source_open(probe_source *out, const char *path, int64_t firs
     }
     source.steps = array.shape[1], source.height = array.shape[2], source.width = array.shape[3],
     source.channels = array.shape[4];
+    source.stored_height = source.height, source.stored_width = source.width;
     *out = source;
+    return PLUMB_OK;
+}
+
+plumb_status probe_source_resize(probe_source *source, int64_t height, int64_t width)
+{
+    if (source->world || (source->height == height && source->width == width)) return PLUMB_OK;
+    if (source->height < height || source->height * width != source->width * height)
+        return fail(PLUMB_ESHAPE,
+                    "%s: frames of %lldx%lld cannot be resized to %lldx%lld: frames are only made "
+                    "smaller, in the same shape",
+                    source->path, (long long)source->height, (long long)source->width,
+                    (long long)height, (long long)width);
+    status_log("%s: frames of %lldx%lld are resized to %lldx%lld", source->path,
+               (long long)source->height, (long long)source->width, (long long)height,
+               (long long)width);
+    source->height = height, source->width = width;
     return PLUMB_OK;
 }
 
@@ -107,10 +125,23 @@ static plumb_status make_tuple(void *context, int64_t index, int worker)
 
 // ---- files ----
 
-// Reads an array of bytes of one item. All items must have the size of the first.
-static plumb_status read_bytes(uint8_t *out, const probe_source *source, int64_t item,
-                               const char *field, int64_t bytes)
+// The object at the middle of the area of each pixel.
+static void resize_mask(uint8_t *out, const uint8_t *mask, const probe_source *source)
 {
+    const int64_t h = source->stored_height, w = source->stored_width;
+    for (int64_t t = 0; t < 4 * source->steps; t++, mask += h * w)
+        for (int64_t i = 0; i < source->height; i++)
+            for (int64_t j = 0; j < source->width; j++)
+                *out++ = mask[(2 * i + 1) * h / (2 * source->height) * w +
+                              (2 * j + 1) * w / (2 * source->width)];
+}
+
+// Reads frames or masks of one item. All items must have the size of the first.
+static plumb_status read_bytes(uint8_t *out, const probe_source *source, int64_t item,
+                               const char *field, int64_t channels)
+{
+    const int64_t h = source->stored_height, w = source->stored_width, steps = 4 * source->steps;
+    const int64_t bytes = steps * h * w * channels;
     plumb_array array;
     char shape[200];
     plumb_status st = plumb_dataset_read_field(&array, source->data, item, field);
@@ -119,8 +150,18 @@ static plumb_status read_bytes(uint8_t *out, const probe_source *source, int64_t
         return fail(PLUMB_ESHAPE, "%s: %s of item %lld is %s %s, unlike item 0", source->path,
                     field, (long long)item, plumb_dtype_name(array.dtype),
                     plumb_array_shape_string(shape, sizeof shape, &array));
-    memcpy(out, array.data, (size_t)bytes);
-    return PLUMB_OK;
+    if (h == source->height && w == source->width) {
+        memcpy(out, array.data, (size_t)bytes);
+        return PLUMB_OK;
+    }
+    if (!strcmp(field, "mask")) {
+        resize_mask(out, array.data, source);
+        return PLUMB_OK;
+    }
+    const plumb_array frames =
+        plumb_array_view(array.data, PLUMB_UINT8, 4, (int64_t[]){steps, h, w, channels});
+    const frame_size size = {.height = source->height, .width = source->width};
+    return video_resize(out, &frames, &size, source->path);
 }
 
 // The concept of a tuple: of the room, or the array "concept" of the file, or else the name of the
@@ -160,9 +201,9 @@ plumb_status probe_source_read(const probe_source *source, int64_t from, int64_t
         st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, source, source->first + from + i);
         if (source->world || st) continue;
         st = read_bytes(frames + i * pixels * source->channels, source, source->first + from + i,
-                        "frames", pixels * source->channels);
+                        "frames", source->channels);
         if (!st && mask)
-            st = read_bytes(mask + i * pixels, source, source->first + from + i, "mask", pixels);
+            st = read_bytes(mask + i * pixels, source, source->first + from + i, "mask", 1);
     }
     return st;
 }

@@ -165,7 +165,8 @@ static plumb_status describe_clip(score_row *row, arena *mem, const csv_table *t
                        .concept = *concept ? concept : NULL,
                        .property = *concept ? concept : NULL,
                        .place = possible[0] && possible[1] == '_' ? possible[0] - '1' : -1,
-                       .possible = *possible ? parse_possible(possible) : -1};
+                       .possible = *possible ? parse_possible(possible) : -1,
+                       .said = *possible ? possible : NULL};
     if (row->place > 1) row->place = -1;
     for (int i = 0; i < columns->places; i++)
         if (!(row->group = join_texts(mem, i ? row->group : "",
@@ -212,13 +213,14 @@ static plumb_status read_pairs(score_table *out, arena *mem, const csv_table *ta
         char *concept = name[folder] ? arena_strdup(mem, name) : NULL;
         if (name[folder] && !concept) return PLUMB_EMEMORY;
         if (concept) concept[folder] = 0;
-        score_row row = {
-            .name = name,
-            .group = arena_strdup(mem, group),
-            .concept = concept,
-            .possible = parse_possible(csv_table_get(table, i / 2, find_side(table, side, label))),
-            .value = ARENA_ALLOC(mem, double, 1),
-            .count = 1};
+        const char *possible = csv_table_get(table, i / 2, find_side(table, side, label));
+        score_row row = {.name = name,
+                         .group = arena_strdup(mem, group),
+                         .concept = concept,
+                         .possible = parse_possible(possible),
+                         .said = *possible ? possible : NULL,
+                         .value = ARENA_ALLOC(mem, double, 1),
+                         .count = 1};
         if (!row.group || !row.value) return PLUMB_EMEMORY;
         if (!parse_number(row.value, text))
             return fail(PLUMB_EFORMAT,
@@ -299,8 +301,9 @@ static plumb_status read_scores(score_row *row, arena *mem, const json_tree *val
     for (int64_t i = 0; i < n; i++, item = item->next) {
         row->value[i] = item->number;
         if (!isfinite(item->number))
-            return fail(PLUMB_EFORMAT, "%s: a score of the clip \"%s\" is no number", path,
-                        row->name ? row->name : "");
+            return row->name ? fail(PLUMB_EFORMAT, "%s: a score of the clip \"%s\" is no number",
+                                    path, row->name)
+                             : fail(PLUMB_EFORMAT, "%s: a score is no number", path);
     }
     return PLUMB_OK;
 }
@@ -330,7 +333,8 @@ static plumb_status read_object(score_table *out, arena *mem, const json_tree *o
     score_row row = {.name = get_text(mem, object, name_words),
                      .group = get_text(mem, object, group_words),
                      .concept = get_text(mem, object, concept_words),
-                     .possible = possible ? parse_possible(possible) : -1};
+                     .possible = possible ? parse_possible(possible) : -1,
+                     .said = possible};
     const plumb_status st =
         read_scores(&row, mem, opt->score ? json_tree_find(object, opt->score) : object, path);
     return st ? st : add_row(out, mem, &row);
@@ -401,7 +405,8 @@ static plumb_status read_names(score_table *out, arena *mem, const json_tree *ro
         score_row row = {.name = clip->key,
                          .group = get_text(mem, clip, group_words),
                          .concept = get_text(mem, clip, concept_words),
-                         .possible = possible ? parse_possible(possible) : -1};
+                         .possible = possible ? parse_possible(possible) : -1,
+                         .said = possible};
         st = read_scores(&row, mem, clip, path);
         if (!st) st = add_row(out, mem, &row);
     }
@@ -555,6 +560,21 @@ static plumb_status skip_incomplete(score_table *table, arena *mem)
     return PLUMB_OK;
 }
 
+// A row that does not say whether its clip is possible.
+static plumb_status refuse_row(const score_row *row, const char *path)
+{
+    const char *name = row->name ? row->name : "";
+    if (row->said)
+        return fail(PLUMB_EFORMAT,
+                    "%s: says \"%s\" of the clip \"%s\"; expected possible or impossible, 1 or 0, "
+                    "true or false",
+                    path, row->said, name);
+    return fail(PLUMB_EFORMAT,
+                "%s: does not say whether the clip \"%s\" is possible; expected a column or "
+                "member \"possible\", or the option metadata with a table that has it",
+                path, name);
+}
+
 bool score_table_reads(const char *path)
 {
     static const char *const ends[] = {".csv", ".tsv", ".json", ".jsonl", NULL};
@@ -577,11 +597,7 @@ plumb_status score_table_read(score_table *out, arena *mem, const char *path,
     if (!st && opt->metadata) st = score_table_describe(out, mem, path, opt);
     if (!st) st = split_names(out, mem);
     for (int64_t i = 0; i < out->count && !st; i++)
-        if (out->row[i].possible < 0)
-            st = fail(PLUMB_EFORMAT,
-                      "%s: does not say whether the clip \"%s\" is possible; expected a column or "
-                      "member \"possible\", or the option metadata with a table that has it",
-                      path, out->row[i].name ? out->row[i].name : "");
+        if (out->row[i].possible < 0) st = refuse_row(&out->row[i], path);
     if (!st && inflevel) st = skip_incomplete(out, mem);
     out->plausible = out->plausible || opt->plausible;
     for (int64_t i = 0; i < out->count && !st && out->plausible; i++)

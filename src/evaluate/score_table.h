@@ -15,6 +15,7 @@ typedef struct score_row {
     const char *property; ///< what the column of the concept itself says; NULL: none
     int place;            ///< 0 or 1 for a type as 1_Possible or 2_Impossible; -1: not said
     int possible;         ///< 1, 0, or -1: not said
+    const char *said;     ///< the text of which `possible` was made; NULL: none
     double *value;        ///< one score, or one for each frame
     int64_t count;
     double motion[2]; ///< numbers of motion, `motion_count` of the table

@@ -258,44 +258,109 @@ const figure figure_surprise = {
 
 // ---- uniformity of the features ----
 
+// Panels of the concepts below that of all clips.
+enum { SMALL_ACROSS = 3, SMALL_HEIGHT = 110, SMALL_ROW = SMALL_HEIGHT + 96 };
+
+static bool has_histogram(const json_tree *from)
+{
+    return json_tree_has(from, "uniformity.paper.histogram");
+}
+
+// Concepts that have a histogram of their own.
+static int64_t count_histograms(const report_model *model)
+{
+    const json_tree *concepts = find_concepts(model);
+    int64_t count = 0;
+    for (const json_tree *c = concepts ? concepts->child : NULL; c; c = c->next)
+        count += has_histogram(c);
+    return count;
+}
+
 // 0 if uniformity was not tested.
 static double get_uniformity_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
-    return json_tree_has(model->surprise, "uniformity.paper.histogram") ? PANEL_HEIGHT + 100 : 0;
+    if (!has_histogram(model->surprise)) return 0;
+    const int64_t rows = (count_histograms(model) + SMALL_ACROSS - 1) / SMALL_ACROSS;
+    return PANEL_HEIGHT + 100 + (double)rows * SMALL_ROW;
 }
 
-// The histogram of r_k, a flat line and the p-values of both tests.
-static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_report *report,
-                                    const report_model *model)
+// A p of 0 is less than the least double.
+static void format_p(char *out, size_t size, const json_tree *from, const char *key)
 {
-    (void)mem, (void)report;
-    const json_tree *uniformity = json_tree_find(model->surprise, "uniformity");
+    const double p = json_tree_double(from, key);
+    if (p > 0) text_format(out, size, "= %.1g", p);
+    else snprintf(out, size, "< 1e-300");
+}
+
+// The histogram of r_k of one record and a flat line. `across` and `up` may be NULL.
+static void draw_histogram(drawing *canvas, axes_panel panel, const json_tree *uniformity,
+                           const char *across, const char *up)
+{
     // At least 1, so that an empty histogram has an axis.
     double bins[BINS] = {0}, ends[2] = {0, 1}, max_bin = 1, sum = 0;
-    char text[160];
     json_tree_doubles(bins, BINS, uniformity, "paper.histogram");
     json_tree_doubles(ends, 2, uniformity, "paper.range");
     for (int i = 0; i < BINS; i++) {
         max_bin = fmax(max_bin, bins[i]);
         sum += bins[i];
     }
-    axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
-    panel.across = axes_between(ends[0], ends[1], 8);
-    panel.up = axes_between(0, 1.06 * max_bin, 4);
-    axes_draw(canvas, &panel, "distance r_k to the k-th nearest impossible clip", "clips");
+    panel.across = axes_between(ends[0], ends[1], panel.w > 400 ? 8 : 3);
+    panel.up = axes_between(0, 1.06 * max_bin, panel.w > 400 ? 4 : 3);
+    axes_draw(canvas, &panel, across, up);
+    const double gap = panel.w > 400 ? 1.5 : 0.5;
     for (int i = 0; i < BINS; i++) {
         const double x = panel.x + panel.w * i / BINS, y = axes_y(&panel, bins[i]);
-        canvas->rectangle(canvas, x + 1.5, y, panel.w / BINS - 3, panel.y + panel.h - y,
+        canvas->rectangle(canvas, x + gap, y, panel.w / BINS - 2 * gap, panel.y + panel.h - y,
                           drawing_rgb(PALETTE_BLUE));
     }
     // A flat histogram has the same count in every bin.
     const double y = axes_y(&panel, sum / BINS), even[] = {panel.x, y, panel.x + panel.w, y};
     canvas->path(canvas, even, 2, 1.6, drawing_rgb(PALETTE_ORANGE));
-    text_format(text, sizeof text,
-                "evenly spread on the sphere? exact test p = %.3g; flat as drawn? p = %.3g",
-                json_tree_double(uniformity, "p"), json_tree_double(uniformity, "paper.p"));
+}
+
+// A panel for each concept, with its name and both p-values.
+static void draw_concept_histograms(drawing *canvas, const report_model *model)
+{
+    const double width = (double)(FIGURE_WIDTH - 20) / SMALL_ACROSS;
+    const json_tree *concepts = find_concepts(model);
+    int at = 0;
+    for (const json_tree *c = concepts ? concepts->child : NULL; c; c = c->next) {
+        if (!has_histogram(c)) continue;
+        const json_tree *uniformity = json_tree_find(c, "uniformity");
+        const double x = width * (at % SMALL_ACROSS),
+                     top = PANEL_HEIGHT + 100 + (double)(at / SMALL_ACROSS) * SMALL_ROW;
+        const axes_panel panel = {
+            .x = x + LEFT, .y = top + 44, .w = width - LEFT - 10, .h = SMALL_HEIGHT};
+        char exact[40], flat[40], text[120];
+        const char *name = json_tree_string(c, "name");
+        draw_histogram(canvas, panel, uniformity, "r_k", NULL);
+        format_p(exact, sizeof exact, uniformity, "p");
+        format_p(flat, sizeof flat, uniformity, "paper.p");
+        snprintf(text, sizeof text, "sphere p %s, flat p %s", exact, flat);
+        canvas->text(canvas, panel.x, top + 12, 13, DRAWING_LEFT, drawing_rgb(PALETTE_INK),
+                     name ? name : "");
+        canvas->text(canvas, panel.x, top + 30, 12, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
+        at++;
+    }
+}
+
+// The histogram of all clips with the p-values of both tests, and one of each concept.
+static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_report *report,
+                                    const report_model *model)
+{
+    (void)mem, (void)report;
+    const json_tree *uniformity = json_tree_find(model->surprise, "uniformity");
+    const axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    char exact[40], flat[40], text[160];
+    draw_histogram(canvas, panel, uniformity, "distance r_k to the k-th nearest impossible clip",
+                   "clips");
+    format_p(exact, sizeof exact, uniformity, "p");
+    format_p(flat, sizeof flat, uniformity, "paper.p");
+    snprintf(text, sizeof text, "evenly spread on the sphere? exact test p %s; flat as drawn? p %s",
+             exact, flat);
     canvas->text(canvas, panel.x + panel.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), text);
+    draw_concept_histograms(canvas, model);
     return PLUMB_OK;
 }
 
@@ -305,7 +370,8 @@ const figure figure_uniformity = {
     .caption =
         "If they were, surprise alone would decide as well as the likelihood ratio. The line "
         "is a flat histogram, which [Lin23] tests for; the exact test uses the distribution "
-        "that features spread evenly over the sphere have.",
+        "that features spread evenly over the sphere have. Below: each concept by itself, with "
+        "the distances to its own impossible clips.",
     .height = get_uniformity_height,
     .draw = draw_uniformity,
 };
@@ -391,14 +457,16 @@ static plumb_status draw_example(drawing *canvas, arena *mem, const plumb_report
     for (int i = 0; i < 2; i++) {
         const double x = axes_x(&panel, i), line[] = {x, panel.y, x, panel.y + panel.h};
         canvas->path(canvas, line, 2, 1.2, drawing_rgb(PALETTE_AXIS));
-        canvas->text(canvas, x + 8, panel.y + 92, 14, DRAWING_LEFT, drawing_rgb(PALETTE_INK),
+        // Below the wide curve, and at 0 beside the narrow one.
+        const double left = x + (i ? 8 : 30);
+        canvas->text(canvas, left, panel.y + 126, 14, DRAWING_LEFT, drawing_rgb(PALETTE_INK),
                      names[i]);
         text_format(text, sizeof text, "surprise %.3g", example.surprise[i]);
-        canvas->text(canvas, x + 8, panel.y + 112, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
+        canvas->text(canvas, left, panel.y + 146, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
                      text);
         if (example.posterior[i] < 1e-9) snprintf(text, sizeof text, "P(impossible) < 1e-9");
         else text_format(text, sizeof text, "P(impossible) %.3g", example.posterior[i]);
-        canvas->text(canvas, x + 8, panel.y + 130, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
+        canvas->text(canvas, left, panel.y + 164, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
                      text);
     }
     canvas->text(canvas, panel.x + panel.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_RED),

@@ -240,7 +240,9 @@ plumb_status plumb_weights_import(const char *file, const plumb_training_options
     if (!opt.model) return fail(PLUMB_EVALUE, "model is missing: whose weights are these?");
     if (!opt.out || !opt.out[0])
         return fail(PLUMB_EVALUE, "out is missing: where is the run to go?");
-    st = open_dict(&job.dict, &job.mem, file);
+    const registry_entry *model;
+    st = registry_find(&model, opt.model);
+    if (!st) st = open_dict(&job.dict, &job.mem, file);
     bool found = false;
     if (!st) st = read_settings(&found, &job);
     if (!st && !found) st = resolve_settings(&job);

@@ -195,6 +195,19 @@ def test_calm_and_still_choose_the_clips_and_threads_change_no_bit(tmp_path):
     assert (tmp_path / "calm/weights.safetensors").read_bytes() == (tmp_path / "calm-1/weights.safetensors").read_bytes()
 
 
+def test_each_part_of_plato_may_have_a_learning_rate_that_rises_and_falls(tmp_path):
+    def train(name, phases):
+        plumb.run("train", "plato", "--preset", "tiny", "--world", "rooms/freeform", "--set", f"phase_rates={phases}", "--set", "log_steps=1", "--set",
+                  "warmup=2", "--set", "decay=cosine", "--set", "steps=18", "--set", "perception_steps=10", "--out", tmp_path / name)
+        return [json.loads(line)["rate"] for line in (tmp_path / name / "log.jsonl").read_text().splitlines()]
+
+    rates, one = train("parts", "on"), train("one", "off")
+    assert len(rates) == len(one) == 18
+    assert max(rates[:10]) == max(rates[10:]) == max(one), "a part does not reach the full rate"
+    assert rates[9] < 0.1 * max(rates) and rates[10] > 5 * rates[9] and rates[17] < 0.1 * max(rates), "a part does not end at a low rate"
+    assert one[9] > 0.5 * max(one), "one schedule has fallen at the end of the first part"
+
+
 def test_clips_and_probes_may_come_from_files(tmp_path):
     run, probes = tmp_path / "filed", tmp_path / "solid.npz"
     plumb.run("simulate", "rooms/freeform", "--count", 6, "--image", 16, "--out", tmp_path / "free.npz")

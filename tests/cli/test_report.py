@@ -67,6 +67,21 @@ def test_the_same_input_gives_the_same_page(page, tmp_path):
     assert text(tmp_path / "again.html") == text(page)
 
 
+def test_the_histogram_of_distances_is_drawn_for_each_concept(tmp_path):
+    rng = np.random.default_rng(5)
+    n = 40
+    arrays = {"surprise": rng.random((n, 4)), "feature": rng.normal(size=(n, 4, 3))}
+    np.savez(tmp_path / "one.npz", **arrays)
+    np.savez(tmp_path / "two.npz", **arrays, concept=np.array(["support", "cohesion"] * (n // 2)))
+    texts = {}
+    for name in ("one", "two"):
+        report.run(tmp_path / f"{name}.npz", "--figure", "uniformity", "--out", tmp_path / f"{name}.svg")
+        texts[name] = (tmp_path / f"{name}.svg").read_text()
+        ElementTree.fromstring(texts[name])
+    assert "support" in texts["two"] and "cohesion" in texts["two"]
+    assert texts["two"].count("sphere p ") == 2 and "sphere p " not in texts["one"]
+
+
 @pytest.mark.parametrize("name", ["phase-space", "trajectory"])
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_a_figure_is_a_picture(name, suffix, tmp_path):

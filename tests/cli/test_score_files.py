@@ -186,7 +186,9 @@ def test_what_cannot_be_read_is_one_line(tmp_path):
                               ("d.csv", "", "does not name the columns"), ("e.csv", "clip,score\n1,2,3\n", "has 3 fields"),
                               ("f.json", "[1]", "expected an object"), ("g.json", "{", ""), ("h.jsonl", "{\"score\": \"x\"}\n", "no number"),
                               ("i.json", "{\"a\": []}", "has no score"), ("j.csv", "clip,group,possible,score\n", "has no clips"),
-                              ("k.json", "{\"scene_evaluations\": {}}", "has no clips")):
+                              ("k.json", "{\"scene_evaluations\": {}}", "has no clips"),
+                              ("l.csv", "clip,group,possible,score\nx,1,maybe,2\n", "says \"maybe\" of the clip \"x\""),
+                              ("m.json", "[{\"name\": \"x\", \"possible\": \"perhaps\", \"score\": 1}]", "says \"perhaps\"")):
         (tmp_path / name).write_text(text)
         refused(words, tmp_path / name)
 

@@ -160,6 +160,50 @@ TEST(a_file_of_probes_is_as_good_as_the_room)
     plumb_evaluation_clear(&r);
 }
 
+// Frames of twice the size: their 2x2 pixels are averaged, and masks have the object at the middle.
+TEST(larger_probes_are_resized_on_request)
+{
+    enum { CLIP = PLUMB_ROOM_STEPS * 16 * 16 };
+    static uint8_t frames[4 * CLIP * 3], mask[4 * CLIP], name[PROBE_SOURCE_NAME_SIZE];
+    static uint8_t large[16 * CLIP * 3], large_mask[16 * CLIP];
+    char path[128], file[128];
+    train("run", "plato", "rooms/freeform");
+    const plumb_world *solid;
+    CHECK_OK(plumb_world_find(&solid, "rooms/solidity"));
+    CHECK_OK(write_room(path_of(file, "twice.npz"), solid,
+                        (room_file){.count = TUPLES, .seed = 1, .image = 32, .threads = 1}, NULL));
+    probe_source source;
+    CHECK_OK(probe_source_open(&source, file, 0, TUPLES));
+    CHECK_OK(probe_source_read(&source, 2, 1, large, large_mask, name, 1));
+    CHECK_FAILS(probe_source_resize(&source, 16, 32), PLUMB_ESHAPE, "cannot be resized to 16x32");
+    CHECK_FAILS(probe_source_resize(&source, 64, 64), PLUMB_ESHAPE, "cannot be resized to 64x64");
+    CHECK_OK(probe_source_resize(&source, 16, 16));
+    CHECK_OK(probe_source_read(&source, 2, 1, frames, mask, name, 1));
+    for (int64_t t = 0; t < 4 * PLUMB_ROOM_STEPS; t++)
+        for (int64_t y = 0; y < 16; y++)
+            for (int64_t x = 0; x < 16; x++) {
+                const int64_t at = (t * 32 + 2 * y) * 32 + 2 * x, to = (t * 16 + y) * 16 + x;
+                for (int64_t c = 0; c < 3; c++) {
+                    const int sum = large[3 * at + c] + large[3 * (at + 1) + c] +
+                                    large[3 * (at + 32) + c] + large[3 * (at + 33) + c];
+                    CHECK_EQUAL(frames[3 * to + c], (sum + 2) / 4);
+                }
+                CHECK_EQUAL(mask[to], large_mask[at + 33]);
+            }
+    probe_source_close(&source);
+    const char *files[] = {file};
+    plumb_evaluation_options o = few();
+    plumb_evaluation r;
+    o.probes = files;
+    o.probe_count = 1;
+    o.free_clips = 0;
+    CHECK_FAILS(plumb_evaluation_measure(&r, path_of(path, "run"), &o), PLUMB_ESHAPE, "resize");
+    o.resize = true;
+    CHECK_OK(plumb_evaluation_measure(&r, path, &o));
+    CHECK_EQUAL(r.video.surprise.concept_count, 1);
+    plumb_evaluation_clear(&r);
+}
+
 TEST(what_does_not_fit_is_refused)
 {
     char path[128], file[128], other[128];

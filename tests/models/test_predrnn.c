@@ -132,6 +132,23 @@ TEST(equal_beginnings_have_bit_identical_errors)
     free_predictions(one), free_predictions(two), free(video), free(value), params_clear(&p);
 }
 
+TEST(a_clip_alone_has_the_bits_of_a_clip_among_others)
+{
+    const predrnn_config *c = &small;
+    params p = {0};
+    float *value = draw_params(&p, c);
+    uint8_t *video = make_video(c, STEPS);
+    predictions all = predict_clips(c, &p, value, video, CLIPS, STEPS, 2);
+    for (int64_t k = 0; k < CLIPS; k += 3) {
+        predictions one = predict_clips(c, &p, value, video + k * STEPS * frame_of(c), 1, STEPS, 1);
+        CHECK(!memcmp(one.error, all.error + k * (STEPS - 1), (STEPS - 1) * sizeof *one.error));
+        CHECK(!memcmp(one.feature, all.feature + k * c->hidden,
+                      (size_t)c->hidden * sizeof *one.feature));
+        free_predictions(one);
+    }
+    free_predictions(all), free(video), free(value), params_clear(&p);
+}
+
 TEST(clips_may_be_longer_than_in_training)
 {
     predrnn_config c = small;

@@ -97,6 +97,7 @@ def test_what_is_no_state_dict_of_the_model_is_one_line(tmp_path):
     plumb.refused("needs --out RUN", "import", "predrnn", file, code=2)
     plumb.refused("needs MODEL and F", "import", "predrnn", code=2)
     plumb.refused("no model \"predrn\"", "import", "predrn", file, *out)
+    plumb.refused("no model \"predrn\"", "import", "predrn", tmp_path / "no-such-file.pth", *out)
     plumb.run("import", "predrnn", file, *out, "--preset", "tiny")
     plumb.refused("a run exists already", "import", "predrnn", file, *out, "--set", "image=16")
     plumb.refused("so the run cannot be resumed", "train", "predrnn", "--resume", *out)

@@ -70,6 +70,7 @@ TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int 
                                                          int64_t i, int64_t j, int left,
                                                          const gemm_tile *job)
 {
+    enum { AHEAD = 24 };
     VEC sum[ROWS1][4];
     const float *at[ROWS1];
     const int64_t length = job->length, step = job->b_step, a_step = adjacent ? job->a_step : 1;
@@ -98,6 +99,10 @@ TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int 
                 const VEC element = (adjacent ? at[0][k * a_step + r] : at[r][k]) - (VEC){0};
                 UNROLL for (int v = 0; v < V; v++) sum[r][v] = FMA(element, factor[v], sum[r][v]);
             }
+            // Weights that are packed come from a far cache.
+            if (V > 1)
+                UNROLL for (int v = 0; v < V; v++)
+                    __builtin_prefetch(row + AHEAD * step + v * LANES);
             row += step;
         }
         if (adjacent) at[0] += job->a_run;

@@ -54,7 +54,7 @@ static const setting_spec setting_specs[] = {
     {{"perception_steps", OPTION_INT64, AT(perception_steps), NULL, 0, 1e12,
       "steps in which the perception module is trained; the dynamics are trained after them", NULL}, {"50000", "4000", "10"}, SETTING_FIXED},
     {{"phase_rates", OPTION_BOOL, AT(phase_rates), NULL, 0, 0,
-      "the learning rate rises and falls in each part of training, so that perception ends at a low rate; not in the paper", NULL}, {"off"}, SETTING_ADDED_LATER},
+      "the learning rate rises and falls in each part of training, so that perception ends at a low rate; not in the paper", NULL}, {"off", "on"}, SETTING_ADDED_LATER},
     {{"microbatch", OPTION_INT64, AT(microbatch), NULL, 1, 4096,
       "frames or clips of a shard computed together; more take more memory and less time", NULL}, {"4", "4", "2"}, SETTING_FIXED},
     {.option = {0}},

@@ -11,8 +11,9 @@
 #include "models/model_workers.h"
 
 // Clips of a task, and states that one program run advances. Tasks are cut by clip number, so the
-// number of threads does not affect the result.
-enum { GROUP = 16, RUN = 8 };
+// number of threads does not affect the result. Values of two clips stay in the near caches;
+// weights that do not fit there are better read once for more clips. The sums are the same.
+enum { GROUP = 16, RUN = 2, RUN_OF_MANY_WEIGHTS = 8, MANY_WEIGHTS = 1 << 20 };
 
 // Programs of a worker, in the order in which they are added.
 enum { PROGRAM_FIRST, PROGRAM_NEXT };
@@ -26,6 +27,7 @@ typedef struct predict_task {
     const predrnn_config *config;
     const model_predict_job *job;
     predrnn_step first, next;
+    int64_t run;                  // states that one program run advances
     int64_t frame_size;           // values of a frame
     int64_t map_size, state_size; // values of a map, and of a state: h and c of every layer, then m
     model_workers workers;
@@ -68,9 +70,9 @@ static plumb_status alloc_buffers(predict_task *task)
 static plumb_status create_workers(predict_task *task, params *layout)
 {
     const int64_t layers = task->config->layers;
-    plumb_status st = predrnn_step_build(&task->first, layout, task->config, RUN, true);
+    plumb_status st = predrnn_step_build(&task->first, layout, task->config, task->run, true);
     if (!st) st = add_program(&task->workers, &task->first, layers, false);
-    if (!st) st = predrnn_step_build(&task->next, layout, task->config, RUN, false);
+    if (!st) st = predrnn_step_build(&task->next, layout, task->config, task->run, false);
     if (!st) st = add_program(&task->workers, &task->next, layers, true);
     return st ? st : alloc_buffers(task);
 }
@@ -94,7 +96,7 @@ typedef struct advance_run {
     int64_t time;          // the frame that is the input
     const int64_t *clip;   // (count) clips, and where their new state goes
     const int64_t *source; // (count) clips that hold their state
-    int64_t count;         // at most RUN
+    int64_t count;         // at most that of the task
     clip_buffers *buffers;
 } advance_run;
 
@@ -114,7 +116,7 @@ static void advance_states(const predict_task *task, int worker, const advance_r
     program_instance *instance =
         model_workers_instance(&task->workers, worker, t ? PROGRAM_NEXT : PROGRAM_FIRST);
     float *input = instance_input(instance, t ? task->next.frame : task->first.frame);
-    for (int64_t b = 0; b < RUN; b++) {
+    for (int64_t b = 0; b < task->run; b++) {
         int64_t k = b < run->count ? b : 0; // the rest of the run repeats the first clip
         predrnn_patch(input + b * frame, run->clips + (run->clip[k] * task->job->steps + t) * frame,
                       task->config);
@@ -184,16 +186,17 @@ static plumb_status predict_group(void *context, int64_t group, int worker)
                     same[i] = k;
             if (same[i] == i) distinct[distinct_count] = i, source[distinct_count++] = before[i];
         }
-        // Advance these, RUN at a time.
-        for (int64_t k = 0; k < distinct_count; k += RUN)
-            advance_states(
-                task, worker,
-                &(advance_run){.clips = clips,
-                               .time = t,
-                               .clip = distinct + k,
-                               .source = source + k,
-                               .count = distinct_count - k < RUN ? distinct_count - k : RUN,
-                               .buffers = buffers});
+        // Advance these, a run at a time.
+        for (int64_t k = 0; k < distinct_count; k += task->run)
+            advance_states(task, worker,
+                           &(advance_run){.clips = clips,
+                                          .time = t,
+                                          .clip = distinct + k,
+                                          .source = source + k,
+                                          .count = distinct_count - k < task->run
+                                                       ? distinct_count - k
+                                                       : task->run,
+                                          .buffers = buffers});
         for (int64_t i = 0; i < count; i++)
             store_error(task, first + i, t, buffers->frames + same[i] * frame,
                         buffers->frames + GROUP * frame);
@@ -215,6 +218,7 @@ plumb_status predrnn_predict_clips(const predrnn_config *config, params *layout,
     tensor_shape map = predrnn_map(config, 1);
     predict_task task = {.config = config,
                          .job = job,
+                         .run = layout->size < MANY_WEIGHTS ? RUN : RUN_OF_MANY_WEIGHTS,
                          .frame_size = config->height * config->width * config->channels,
                          .map_size = shape_count(&map),
                          .workers = {.count = job->threads, .parameters = parameters}};

@@ -48,12 +48,14 @@ tensor_shape predrnn_map(const predrnn_config *config, int64_t items)
 void predrnn_patch(float *out, const uint8_t *frame, const predrnn_config *config)
 {
     int64_t p = config->patch, row = p * config->channels;
+    float value[256]; // of a byte: a division for each pixel takes longer
+    for (int k = 0; k < 256; k++) value[k] = (float)k / 255.0f;
     for (int64_t i = 0; i < config->height / p; i++)
         for (int64_t j = 0; j < config->width / p; j++)
             for (int64_t a = 0; a < p; a++) {
                 const uint8_t *from =
                     frame + ((i * p + a) * config->width + j * p) * config->channels;
-                for (int64_t k = 0; k < row; k++) *out++ = (float)from[k] / 255.0f;
+                for (int64_t k = 0; k < row; k++) *out++ = value[from[k]];
             }
 }
 
