@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arrays import numbers, options_struct
 from ._native import DTYPES, FileError, Handle, call, lib, record, types
-from ._options import with_options
+from ._options import described, with_options, with_signature_of
 from ._program import run_program
 from ._report import Figure
 from ._results import Audit, Study
@@ -67,8 +67,9 @@ def convert(source, to, *, split=None, **options):
     return count.value
 
 
-_WORLD = ("dt", "stride", "image", "backward", "colors", "reject_steps")
-_WRITE = ("compress", "published", "narrow", "replace")
+_OWN = {row[0] for row in described("dataset_simulate_options")}
+_WORLD = [row[0] for row in described("world_options") if row[0] not in _OWN]
+_WRITE = [row[0] for row in described("dataset_write_options") if row[0] not in _OWN]
 
 
 @with_options("dataset_simulate_options", "world_options", "dataset_write_options", leave=("world", "write"))
@@ -245,11 +246,13 @@ def _setting_text(value):
     return str(value)
 
 
+@with_signature_of(Run.evaluate)
 def evaluate(run, **options):
     """Evaluates a run directory by every measure that applies; the same as plumb.load_run(run).evaluate(...)."""
     return (run if isinstance(run, Run) else load_run(run)).evaluate(**options)
 
 
+@with_signature_of(Run.rollout)
 def rollout(run, count=4, steps=200, **options):
     """Rollouts of a run directory; the same as plumb.load_run(run).rollout(...)."""
     return (run if isinstance(run, Run) else load_run(run)).rollout(count, steps, **options)

@@ -9,7 +9,7 @@ import numpy as np
 from ._arrays import options_struct, pointer, to_numpy, view
 from ._inputs import input_struct, kept_arrays, make_views, run_measure
 from ._native import ShapeError, call, lib, new_result, record
-from ._options import with_options
+from ._options import with_options, with_signature_of
 from ._results import Kappa, Measurement, Symetric
 
 METHODS = ("pr", "mlp", "both")
@@ -141,6 +141,7 @@ def kappa(latent, truth, *, momenta=None, angles=None, constants=None, **options
     return Kappa(text, None, "phase-space", kept_arrays(views))
 
 
+@with_signature_of(kappa)
 def canonical(*arguments, **options):
     """Deprecated: the old name of plumb.kappa."""
     warnings.warn("plumb.canonical is now plumb.kappa; plumb.measure gives the verdict", DeprecationWarning, stacklevel=2)

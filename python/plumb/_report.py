@@ -95,6 +95,7 @@ def _fill(page, sources, name, options):
             raise TypeError(f"{source!r} is neither a path, nor a result, nor arrays")
 
 
+@with_options("report_options", leave=("name",))
 def figure(figure, *sources, name=None, **options):
     """One figure of a page, such as "phase-space" or "film", as a Figure that a notebook shows. Sources as for plumb.report.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ._arrays import numbers, options_struct
 from ._native import Handle, _check, call, lib, types
+from ._options import with_options
 
 
 KINDS = ("trajectory", "room", "probe")
@@ -95,6 +96,7 @@ class World:
             at += count
         return Batch(arrays, parameters, self)
 
+    @with_options("world_options", leave=("first",))
     def batch(self, count, steps=None, *, seed=0, first=0, threads=0, **options):
         """Items first .. first+count-1 of this seed, as arrays. `steps` is 60 by default, in rooms 15. Options are those
         of plumb_world_options: dt=0.05, image=64, stride=2, colors="six" ...; rooms have only image.
@@ -130,6 +132,7 @@ class World:
                 raise
         return self._pack(arrays)
 
+    @with_options("world_options", leave=("first",))
     def simulate_from(self, state, parameters=None, steps=60, *, frames=False, **options):
         """Trajectories that start from given states (count, 2n), as a Batch. `parameters` is the dict of a batch, or an array
         (count, total); without it the constants are those of item 0. frames=True draws them too. Options as for batch.
@@ -192,6 +195,7 @@ class World:
             out[quantity.name.decode()] = values
         return out
 
+    @with_options("world_options", leave=("first",))
     def dataset(self, items, steps=None, *, seed=0, first=0, **options):
         """A sequence of `items` dicts of arrays, made when asked for: give it to torch.utils.data.DataLoader
         as it is, with any number of workers.
@@ -203,6 +207,7 @@ class World:
         """
         return Dataset(self, items, steps, seed, first, options)
 
+    @with_options("loader_options", leave=("world",))
     def loader(self, batch=32, window=64, *, states=True, copy=True, world_options=None, **options):
         """An endless iterator of batches, made ahead of their use by threads of the library. Options are those
         of plumb_loader_options: steps=256 (windows are cut out of so many), seed=1, first=0, ahead=2 ...

@@ -71,6 +71,40 @@ def test_a_readout_that_the_model_does_not_use_is_seen():
     assert rolled.phase_space is None and "phase_space" in rolled.left_out
 
 
+class Twins:
+    """Two models with the same latents: the state, and a hidden copy that no linear readout finds, the state times a sign that differs
+    between trajectories, and the sign. Both roll out exactly, and keep the two alike. One moves by the state that can be read, the other
+    by the hidden copy."""
+
+    @staticmethod
+    def join(state, sign):
+        return np.concatenate([state, state * sign, sign], -1)
+
+    @classmethod
+    def encode(cls, frames):
+        z = encode(frames)
+        return cls.join(z, np.where(np.arange(len(z)) % 2, 1.0, -1.0)[:, None, None] * np.ones_like(z[..., :1]))
+
+    @classmethod
+    def step_by_what_is_read(cls, z):
+        return cls.join(step(z[:, :2]), z[:, 4:])
+
+    @classmethod
+    def step_by_the_copy(cls, z):
+        return cls.join(step(z[:, 2:4] * z[:, 4:]), z[:, 4:])
+
+
+def test_interventions_tell_a_model_that_uses_what_can_be_read_from_one_that_does_not():
+    used, unused = (plumb.evaluate_model(Twins.encode, one, **{**SMALL, "count": 40}) for one in (Twins.step_by_what_is_read, Twins.step_by_the_copy))
+    # Nothing else differs: the readouts are the same, and both move as the world moves.
+    assert used.probe.target("state")["linear"]["r2"] == unused.probe.target("state")["linear"]["r2"] > 0.999
+    assert used.dynamics.verdict == unused.dynamics.verdict == "right"
+    assert [one["used"] for one in used.interventions] == [True, True]
+    assert [one["used"] for one in unused.interventions] == [False, False]
+    assert all(abs(one["slope"] - 1) < 0.05 and one["cosine"] > 0.99 > one["placebo_cosine_95"] for one in used.interventions)
+    assert all(abs(one["cosine"]) < 0.3 for one in unused.interventions)
+
+
 def test_frames_are_decoded_and_compared():
     """Decodes by looking up the frame of the nearest state."""
     batch = WORLD.batch(24, steps=30, seed=1000)
