@@ -34,7 +34,8 @@ class _Functions:
         if framework not in FRAMEWORKS:
             raise ValueError(f"framework is {framework!r}, wanted {', '.join(FRAMEWORKS)}")
         self._encode, self._step, self._decode, self._batch = encode, step, decode, batch
-        self.framework = self._guess(encode) if framework == "auto" else framework
+        self._guessed = framework == "auto"
+        self.framework = self._guess(encode) if self._guessed else framework
 
     @staticmethod
     def _guess(function):
@@ -56,9 +57,19 @@ class _Functions:
                 import jax.numpy as jnp
                 got = function(*[None if one is None else jnp.asarray(one) for one in given])
             else:
-                got = function(*given)
+                got = self._call_numpy(function, given)
             parts.append(np.asarray(to_numpy(got, getattr(function, "__name__", "result")), np.float32))
         return np.concatenate(parts)
+
+    def _call_numpy(self, function, given):
+        try:
+            return function(*given)
+        except (TypeError, AttributeError) as why:
+            others = [name for name in ("torch", "jax") if name in sys.modules]
+            if self._guessed and others:  # a plain function may hide a module
+                name = getattr(function, "__name__", "a function")
+                raise TypeError(f"{name} failed on a NumPy array: {why}; if it takes tensors, say framework={' or '.join(map(repr, others))}") from why
+            raise
 
     def encode(self, frames):
         latent = self._call(self._encode, frames)
@@ -68,7 +79,7 @@ class _Functions:
         return latent
 
     def step(self, latent):
-        after = self._call(lambda z: self._step(z), latent)
+        after = self._call(self._step, latent)
         if after.shape != latent.shape:
             raise ValueError(f"step gave shape {after.shape} for latents of shape {latent.shape}, wanted the same")
         return after
@@ -165,12 +176,21 @@ class ModelEvaluation(Result):
                 return self._parts[name].verdict
         return None
 
+    @property
+    def why(self):
+        """The reason of the verdict, one sentence, which begins with what was measured."""
+        for name in ("phase_space", "dynamics"):
+            if name in self._parts:
+                one = self._parts[name]
+                return one.why if name == "phase_space" else f"dynamics: {one.verdict_why}"
+        return None
+
     def _verdict(self):
         rows = [(name.replace("_", " "), one._verdict()[0], "") for name, one in self._parts.items()]
         rows += [(f"intervention on {one['name']}", "used" if one["used"] else "not used",
                   f"cosine {number(one['cosine'])}, random directions {number(one['placebo_cosine_95'])}") for one in self.interventions or []]
         rows += [(name, "not measured", why) for name, why in self.left_out.items()]
-        return str(self.verdict or ""), rows
+        return f"{self.verdict}: {self.why}" if self.verdict else "", rows
 
     def _repr_html_(self):
         parts = "".join(f"<h4>{html.escape(name.replace('_', ' '))}</h4>{one._repr_html_()}" for name, one in self._parts.items())

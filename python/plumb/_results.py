@@ -59,8 +59,8 @@ class Result:
         words, rows = self._verdict()
         text = [f"<p><b>{html.escape(words)}</b></p>" if words else "", "<table>"]
         for name, value, interval in rows:
-            text.append(f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{html.escape(value)}</td>"
-                        f"<td style='text-align:left'>{html.escape(interval)}</td></tr>")
+            cells = "".join(f"<td style='text-align:left;padding-right:1em'>{html.escape(words)}</td>" for words in (name, value, interval))
+            text.append(f"<tr>{cells}</tr>")
         text.append("</table>")
         if self._figure:
             from ._report import drawing
@@ -258,7 +258,8 @@ class Evaluation(Result):
         if "pr" not in self._record:  # a video model
             rows = [(f"accuracy, {name}", number(s["accuracy"]), interval(s["accuracy_ci"]))
                     for name, s in self.overall.items()]
-            return "", rows
+            plain = self.overall.get("plain", {}).get("accuracy")
+            return "" if plain is None else f"{100 * plain:.0f} % of the tuples are told apart by plain surprise; chance is 50 %", rows
         rows = [("VPT", number(self.vpt), interval(self.vpt_ci)), ("R2", number(self.pr["r2"]), interval(self.pr["r2_ci"])),
                 ("Sym", number(self.pr["sym"]), interval(self.pr["sym_ci"])),
                 ("SyMetric", number(self.pr["symetric"]), interval(self.pr["symetric_ci"]))]

@@ -141,7 +141,7 @@ class World:
         >>> world = plumb.world("mass-spring")
         >>> batch = world.batch(2, steps=5)
         >>> again = world.simulate_from(batch.state[:, 0], batch.parameters, steps=5)
-        >>> abs(again.state - batch.state).max() < 1e-9
+        >>> bool(abs(again.state - batch.state).max() < 1e-9)
         True
         """
         state = np.ascontiguousarray(state, np.float64)

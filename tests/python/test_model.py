@@ -125,6 +125,29 @@ def test_a_wrong_function_is_named(functions, message):
         plumb.evaluate_model(*functions, **SMALL)
 
 
+@pytest.mark.parametrize("framework, plain", [("torch", False), ("torch", True), ("jax", True)])
+def test_tensors_of_other_frameworks_give_the_same_numbers(exact, framework, plain):
+    """A module of PyTorch is found by itself; a plain function that takes tensors needs a word, which the message says."""
+    other = pytest.importorskip("torch" if framework == "torch" else "jax.numpy")
+
+    def encode_tensors(frames):
+        assert not isinstance(frames, np.ndarray) or frames.unsqueeze  # what NumPy does not have
+        return other.as_tensor(encode(np.asarray(frames))) if framework == "torch" else other.asarray(encode(np.asarray(frames)))
+
+    def step_tensors(z):
+        return z @ (other.tensor(TURN).T if framework == "torch" else other.asarray(TURN).T)
+    given = encode_tensors
+    if not plain:
+        given = other.nn.Module()
+        given.forward = encode_tensors
+    how = {"framework": framework} if plain else {}
+    found = plumb.evaluate_model(given, step_tensors, **SMALL, **how)
+    assert found.verdict == "learnt" and np.allclose(found.phase_space.kappa, exact.phase_space.kappa)
+    if plain:
+        with pytest.raises(TypeError, match=f"encode_tensors failed on a NumPy array: .*framework=.*'{framework}'"):
+            plumb.evaluate_model(given, step_tensors, **SMALL)
+
+
 def test_own_data_need_frames():
     batch = WORLD.batch(12, steps=20)
     found = plumb.evaluate_model(encode, data={"frames": batch.frames, "state": batch.state, "energy": batch.energy})
@@ -141,6 +164,8 @@ def test_the_result_can_be_kept_and_shown(exact, tmp_path):
     page = exact.page(tmp_path / "page.html")
     text = page.read_text()
     assert "learnt" in text and "<svg" in text and "intervention on q" in text
+    # One sentence everywhere: that of the verdict.
+    assert exact.why == exact.phase_space.why and exact.why in text and exact.why in repr(exact)
 
 
 # ---- Metric ----

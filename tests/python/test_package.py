@@ -63,7 +63,7 @@ def functions():
                         if method == "__init__" or not method.startswith("_"))
 
 
-@pytest.mark.parametrize("name, function", functions(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("name, function", list(functions()), ids=lambda value: value if isinstance(value, str) else "")
 def test_no_option_is_hidden_behind_stars(name, function):
     starred = [one.name for one in inspect.signature(function).parameters.values() if one.kind is inspect.Parameter.VAR_KEYWORD]
     assert not starred, f"{name} has **{starred[0]}"
