@@ -3,7 +3,9 @@
 import ctypes
 import json
 import os
+import sys
 import tempfile
+import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -133,15 +135,34 @@ def audit(probes, *, split=None, **options):
 
 # ---- training ----
 
+class _Line:
+    """What is shown without tqdm: one line on stderr, written anew once a second."""
+
+    def __init__(self, total):
+        self.n, self._total, self._text, self._shown = 0, total, "", 0.0
+
+    def update(self, steps):
+        self.n += steps
+        if time.monotonic() - self._shown > 1 or self.n == self._total:
+            self._shown = time.monotonic()
+            print(f"\rstep {self.n} of {self._total} {self._text}   ", end="", file=sys.stderr, flush=True)
+
+    def set_postfix_str(self, text, refresh=False):
+        self._text = text
+
+    def close(self):
+        print(file=sys.stderr)
+
+
 def _bar(total):
-    """A progress bar of tqdm if it is installed and somebody looks; else None."""
-    import sys
-    watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+    """A progress bar of tqdm, or a line if it is not installed; None if nobody looks."""
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        return None
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return None
-    return tqdm(total=total, unit="step") if watched else None
+        return _Line(total)
+    return tqdm(total=total, unit="step")
 
 
 def import_weights(model, path, out, *, world=None, data=None, preset=None, settings=None, force=False):
@@ -182,7 +203,7 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
         force       overwrite a run in `out`
         callback    called after every step with a Progress: step, steps, loss, steps_per_second, seconds, seconds_left.
                     What it raises saves the run, stops it and is raised here
-        progress    show a bar, if tqdm is installed and this is a terminal or a notebook
+        progress    show a bar of tqdm, or a line if it is not installed, if this is a terminal or a notebook
 
     Ctrl-C saves the run, which can be resumed, and raises KeyboardInterrupt.
 
@@ -203,14 +224,14 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
     def after_step(_, given):
         now = Progress(*(getattr(given.contents, name) for name in Progress._fields))
         try:
-            if callback is not None:
-                callback(now)
-            elif progress:
+            if progress:
                 if not bar:
                     bar.append(_bar(now.steps))
                 if bar[0] is not None:
-                    bar[0].update(now.step - bar[0].n)
                     bar[0].set_postfix_str(f"loss {now.loss:.4g}", refresh=False)
+                    bar[0].update(now.step - bar[0].n)
+            if callback is not None:
+                callback(now)
         except BaseException as why:  # it cannot pass through the library
             raised.append(why)
             stop.value = 1
@@ -236,6 +257,27 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
         import warnings
         warnings.warn(warning, stacklevel=2)
     return run
+
+
+def settings(model):
+    """The settings of a model, a dict of dicts: what each takes, its value in every preset, and its meaning.
+
+    >>> import plumb
+    >>> plumb.settings("hgn++")["trajectories"]["cpu"]
+    '200'
+    """
+    rows = json.loads(run_program("train", str(model), "--settings", "--json"))["settings"]
+    return {row.pop("name"): row for row in rows}
+
+
+def train_plan(model, *, world=None, data=None, preset=None, settings=None, threads=0):
+    """What training would take, without training: memory and arithmetic of a step, as `plumb train --plan`. Arguments as for train."""
+    arguments = ["train", str(model), "--plan", "--json", "--threads", str(threads)]
+    for name, value in (("world", world), ("data", data), ("preset", preset)):
+        arguments += [f"--{name}", os.fspath(value)] if value is not None else []
+    for name, value in (settings or {}).items():
+        arguments += ["--set", f"{name}={_setting_text(value)}"]
+    return json.loads(run_program(*arguments))
 
 
 def _setting_text(value):
@@ -267,6 +309,19 @@ def sweep(study, out, *, workers=1, threads=0, retry=False, done=None):
     arguments = ["sweep", study, "--out", out, "--workers", str(workers), "--threads", str(threads), "--json"]
     text = run_program(*arguments, *(["--retry"] if retry else []), *(["--done", done] if done else []))
     return Study(text, {"runs": _read_records(Path(out) / "results.jsonl")})
+
+
+def sweep_plan(study, out, *, workers=1, threads=0):
+    """What a sweep would run and what it would cost, by a short timing, as `plumb sweep --plan`. Gives a dict."""
+    return json.loads(run_program("sweep", study, "--out", out, "--workers", str(workers), "--threads", str(threads), "--plan", "--json"))
+
+
+def sweep_slurm(study, out, *, tasks=0, cores=2, minutes=240):
+    """Writes a sweep as a job array of Slurm, which `sbatch` takes. Gives the path of the script.
+
+    tasks of the array, 0: one per run; cores per task; minutes per task, after which it is queued again."""
+    text = run_program("sweep", study, "--out", out, "--slurm", "--tasks", str(tasks), "--cores", str(cores), "--minutes", str(minutes), "--json")
+    return json.loads(text)["script"]
 
 
 def _read_records(path):
