@@ -18,6 +18,10 @@ from paths import SANITIZE, SOURCE
 pytestmark = pytest.mark.skipif(bool(SANITIZE), reason="a sanitizer keeps memory of its own and does not go through a fork")
 
 
+PATH = os.pathsep.join(str(SOURCE / folder) for folder in ("python", "tests/support"))
+KEPT = []
+
+
 def without_seconds(value):
     if isinstance(value, dict):
         return {key: without_seconds(one) for key, one in value.items() if key != "seconds"}
@@ -84,8 +88,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
 def test_workers_give_the_same_bits(how, tmp_path):
     (tmp_path / "workers.py").write_text(WORKERS.format(folder=os.path.dirname(__file__)))
-    path = os.pathsep.join(str(SOURCE / folder) for folder in ("python", "tests/support"))
-    done = subprocess.run([sys.executable, tmp_path / "workers.py", how], capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": path})
+    done = subprocess.run([sys.executable, tmp_path / "workers.py", how], capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": PATH})
     assert done.stdout == "the same\n", done.stderr
 
 
@@ -117,28 +120,48 @@ CALLS = {
     "probe": lambda: plumb.probe(STATE, STATE, resamples=0, folds=3, shuffles=1, nonlinear=False),
     "surprise": lambda: plumb.surprise(SCORES, resamples=0),
     "compare": lambda: plumb.compare({"a": SCORES[:, 0], "b": SCORES[:, 1]}, resamples=10, flips=10),
-    "batch": lambda: WORLD.batch(1, 2, threads=1), "a failure": fail,
+    "batch": lambda: WORLD.batch(1, 2, threads=1), "a failure": fail, "a leak": lambda: KEPT.append(bytes(32)),
     # These take longer: fewer of them, but for make test-long.
     "measure": lambda: plumb.measure(STATE, STATE, resamples=0), "dynamics": lambda: plumb.dynamics(STATE, STATE, STATE, resamples=0, nonlinear=False),
 }
 SLOW = ("measure", "dynamics")
 
 
-def resident():
-    """Bytes in use. Memory that was freed is given back first: every call has a thread of its own, and threads have heaps of their own."""
+class MallocInfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+
+def in_use():
+    """Bytes that malloc has given and nobody has freed. In a process with one heap, from which Python takes its objects too."""
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    info = ctypes.CDLL(None).mallinfo2
+    info.restype = MallocInfo
+    found = info()
+    return found.uordblks + found.hblkhd
 
 
+def count_leaked(name, calls):
+    for _ in range(calls // 10):
+        CALLS[name]()
+    before = in_use()
+    for _ in range(calls):
+        CALLS[name]()
+    print(in_use() - before)
+
+
+def leaked(name, calls):
+    code = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); from test_processes import count_leaked; count_leaked({name!r}, {calls})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=3000,
+                          env={**os.environ, "PYTHONPATH": PATH, "MALLOC_ARENA_MAX": "1", "PYTHONMALLOC": "malloc"})
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="glibc before 2.33 cannot tell what is in use")
 @pytest.mark.parametrize("name", CALLS)
 def test_ten_thousand_calls_leak_nothing(name):
     calls = 300 if name in SLOW and "PLUMB_LONG" not in os.environ else 10000
-    for _ in range(calls // 10):
-        CALLS[name]()
-    before = resident()
-    for _ in range(calls):
-        CALLS[name]()
-    # The smallest result of a call has some thousand bytes.
-    assert resident() - before < max(2e6, 200 * calls)
+    found = leaked(name, calls)
+    # The smallest object of Python has 16 bytes, the text of a record some thousand. The first hundreds of calls fill tables that stay.
+    limit = 16384 + 8 * calls if calls == 10000 else 200000
+    assert (found < limit) == (name != "a leak"), f"{found} bytes in {calls} calls"
