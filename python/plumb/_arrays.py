@@ -124,6 +124,13 @@ def pointer(array):
     return ctypes.byref(array) if array is not None else None
 
 
+def whole_number(value, name):
+    """A value that a caller gave where a whole number is wanted."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r}, wanted a whole number")
+    return value.__index__()
+
+
 def fill(options, struct, given):
     """Sets fields of an options struct by name; `given` names what the caller wrote."""
     fields = {name: kind for name, kind in types[struct]._fields_ if name != "size"}
@@ -146,9 +153,7 @@ def fill(options, struct, given):
         if fields[name] is ctypes.c_char_p and value is not None:
             value = str(value).encode()
         elif fields[name] in (ctypes.c_int64, ctypes.c_int, ctypes.c_uint64):
-            whole = value.__index__() if hasattr(value, "__index__") else None
-            if whole is None:
-                raise TypeError(f"{name} is {value!r}, wanted a whole number")
+            whole = whole_number(value, name)
             bits = 8 * ctypes.sizeof(fields[name])
             low = 0 if fields[name] is ctypes.c_uint64 else -(1 << bits - 1)
             if not low <= whole < low + (1 << bits):
@@ -157,7 +162,8 @@ def fill(options, struct, given):
         try:
             setattr(options, name, value)
         except (TypeError, ValueError):
-            raise TypeError(f"{name} is {value!r}, wanted {fields[name].__name__.replace('c_', '')}") from None
+            wanted = {ctypes.c_double: "a number", ctypes.c_bool: "True or False"}.get(fields[name], fields[name].__name__.replace("c_", ""))
+            raise TypeError(f"{name} is {value!r}, wanted {wanted}") from None
     return options
 
 

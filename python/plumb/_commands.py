@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ._arrays import numbers, options_struct
-from ._native import DTYPES, FileError, Handle, call, lib, record, types
+from ._arrays import numbers, options_struct, whole_number
+from ._native import DTYPES, FileError, Handle, PlumbError, call, lib, record, types
 from ._options import described, with_options, with_signature_of
 from ._program import run_program
 from ._report import Figure
@@ -64,7 +64,7 @@ def convert(source, to, *, split=None, **options):
     """
     count = ctypes.c_int64()
     opt = options_struct("dataset_write_options", options)
-    call(lib.plumb_dataset_convert, ctypes.byref(count), os.fsencode(to), os.fsencode(source), split.encode() if split else None,
+    _write(lib.plumb_dataset_convert, ctypes.byref(count), os.fsencode(to), os.fsencode(source), split.encode() if split else None,
          ctypes.byref(opt))
     return count.value
 
@@ -94,8 +94,16 @@ def simulate(world, out=None, **options):
         rest.pop("loop_states", None)
         return world.batch(rest.pop("count", 100), rest.pop("steps", None) or None, **rest, **own)
     opt = options_struct("dataset_simulate_options", {**rest, "world": own, "write": write})
-    call(lib.plumb_dataset_simulate, os.fsencode(out), world._handle, ctypes.byref(opt))
+    _write(lib.plumb_dataset_simulate, os.fsencode(out), world._handle, ctypes.byref(opt))
     return os.fspath(out)
+
+
+def _write(function, *arguments):
+    """Calls a function that writes a dataset; its message names the option as Python does."""
+    try:
+        call(function, *arguments)
+    except FileError as why:
+        raise FileError(str(why).replace("the option force replaces it", "replace=True replaces it")) from None
 
 
 def _open_dataset(path, split):
@@ -121,7 +129,10 @@ def show(source, out=None, *, item=0, split=None, **options):
             np.savez(source, **arrays)
         path, size = out if out is not None else os.path.join(folder, "figure.svg"), types["image_size"]()
         opt = options_struct("item_figure_options", options)
-        call(lib.plumb_item_figure_save, ctypes.byref(size), os.fsencode(path), _open_dataset(source, split), item, ctypes.byref(opt))
+        try:
+            call(lib.plumb_item_figure_save, ctypes.byref(size), os.fsencode(path), _open_dataset(source, split), item, ctypes.byref(opt))
+        except PlumbError as why:
+            raise type(why)(str(why).replace(os.path.join(folder, "arrays.npz"), "source")) from None
         return Figure.load(path)
 
 
@@ -213,6 +224,12 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
     ...     run.model, run.result["steps"]
     ('hgn++', 2)
     """
+    if data is not None and not isinstance(data, (str, os.PathLike)):
+        raise TypeError(f"data is {type(data).__name__}, wanted the path of a file: numpy.savez('frames.npz', frames=...)")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is {type(callback).__name__}, wanted a function")
+    if steps is not None and whole_number(steps, "steps") < 0:
+        raise ValueError(f"steps is {steps}, wanted at least 0, or None for those of the preset")
     opt = options_struct("training_options", {"model": model, "world": world, "data": os.fspath(data) if data is not None else None,
                                               "out": os.fspath(out) if out is not None else None, "preset": preset,
                                               "steps": -1 if steps is None else steps, "minutes": minutes, "resume": resume,

@@ -144,6 +144,8 @@ def compare(models, **options):
     >>> result.pairs[0]["difference"], round(result.pairs[0]["p"], 4)
     (-1, 0.002)
     """
+    if not isinstance(models, dict):
+        raise TypeError(f"models is {type(models).__name__}, wanted a dict of scores by name")
     handle = Handle(lib.plumb_compare_free)
     call(lib.plumb_compare_create, ctypes.byref(handle._as_parameter_))
     for name, value in models.items():

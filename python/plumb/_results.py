@@ -161,7 +161,8 @@ class Symetric(Result):
         # With kappa the record has the verdict, which is what counts.
         if self._record.get("verdict"):
             return f"{self.verdict}: {self.verdict_why}", rows
-        return f"SyMetric {number(self.symetric)} (published): {self.why}", rows
+        # The published words would contradict a verdict, which this has not.
+        return "no verdict: SyMetric alone, as published; plumb.measure gives one", [*rows, ("as published", str(self.why), "")]
 
 
 class Kappa(Result):
@@ -170,7 +171,7 @@ class Kappa(Result):
     def _verdict(self):
         rows = [(name, number(self._record[key]), interval(self._record.get(key + "_ci")))
                 for name, key in (("canonical", "canonical"), ("kappa", "kappa"), ("R2 of the state", "r2_state"))]
-        return f"coordinates: {self.canonical_why}", rows
+        return f"the coordinates alone: {self.canonical_why}", rows
 
 
 class Forecast(Result):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ._arrays import numbers, options_struct
+from ._arrays import numbers, options_struct, whole_number
 from ._native import Handle, _check, call, lib, types
 from ._options import with_options
 
@@ -109,9 +109,10 @@ class World:
         (1, 4, 15, 32, 32, 3)
         """
         opt = options_struct("world_options", options)
-        steps = steps if steps is not None else self.steps or 60
-        if count < 0 or steps < 1:
-            raise ValueError(f"{count} items of {steps} steps")
+        count, steps = whole_number(count, "count"), whole_number(steps, "steps") if steps is not None else self.steps or 60
+        for name, value, least in (("count", count, 0), ("steps", steps, 1)):
+            if value < least:
+                raise ValueError(f"{name} is {value}, wanted at least {least}")
         _check(lib.plumb_world_check_options(self._handle, steps, ctypes.byref(opt)), None)
         arrays = self._allocate(count, steps, opt)
         members = ROOM_MEMBERS if self.kind != "trajectory" else {}
@@ -229,6 +230,8 @@ class Dataset:
 
     def __init__(self, world, items, steps, seed, first, options):
         self.world, self.items, self.steps, self.seed, self.first = world, items, steps, seed, first
+        if whole_number(items, "items") < 0:
+            raise ValueError(f"items is {items}, wanted at least 0")
         self.options = options
         options_struct("world_options", options)
         self.steps = steps if steps is not None else world.steps or 60

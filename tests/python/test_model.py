@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """evaluate_model and Metric: models whose answer is known, given as functions."""
+import html
 import pickle
+import re
 
 import package  # noqa: F401
 import numpy as np
@@ -201,6 +203,24 @@ def test_measure_says_one_thing_everywhere():
         found.published.nothing
     with pytest.raises(ValueError, match="method"):
         plumb.measure(state, state, method="polynomial")
+
+
+LATENTS = {"learnt": lambda state: 2 * state, "not learnt": lambda state: np.stack([state[..., 0] * np.exp(0.8 * state[..., 0]), state[..., 1]], -1),
+           "not learnt, by its motion": lambda state: state * np.linspace(1, 0.3, state.shape[1])[:, None], "not determined": lambda state: 2 * state[:3]}
+
+
+@pytest.mark.parametrize("name", LATENTS)
+def test_the_page_and_the_notebook_show_the_sentence_of_the_verdict(name, tmp_path):
+    state = WORLD.batch(30, seed=3).state
+    latent = LATENTS[name](state)
+    found = plumb.measure(latent, state[:len(latent)])
+    assert found.verdict == name.partition(",")[0]
+    sentence = f"{found.verdict}: {found.why}"
+    page = re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]*>", " ", plumb.report(tmp_path / "page.html", found).read_text())))
+    assert sentence in repr(found) and html.escape(sentence) in found._repr_html_() and sentence in page
+    # What stays for those who want one measure alone says of itself that it is no verdict, or gives this one.
+    assert sentence in repr(plumb.symetric(latent, state[:len(latent)]))
+    assert "<b>no verdict: SyMetric alone" in plumb.symetric(latent, state[:len(latent)], kappa=False)._repr_html_()
 
 
 def test_measure_takes_lists_and_leaves_out_what_is_not_finite():

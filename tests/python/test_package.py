@@ -8,8 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import package  # noqa: F401
+import numpy as np
 import plumb
 import pytest
 
@@ -83,12 +85,27 @@ def test_every_command_is_a_function():
     assert set(COMMANDS) <= set(plumb.__all__)
 
 
+STATE = np.cumsum(np.random.default_rng(1).normal(size=(12, 20, 2)), 1)
+TAKEN = os.path.join(tempfile.mkdtemp(), "taken.npz")
+
+
 @pytest.mark.parametrize("call, message", [
     (lambda: plumb.evaluate("hgn++-mass-spring", counts=3), "no option counts, did you mean count"),
     (lambda: plumb.evaluate("hgn++-mass-spring", forecast_videos=3), "no option forecast_videos; there are first"),
     (lambda: plumb.evaluate("hgn++-mass-spring", count=1), "count"),
     (lambda: plumb.Metric(resample=3), "no option resample; there are lagrangian"),
     (lambda: plumb.world("pendulum").batch(1, images=3), "no option images, did you mean image"),
+    (lambda: plumb.world("pendulum").batch("3"), "count is '3', wanted a whole number"),
+    (lambda: plumb.world("pendulum").batch(-1), "count is -1, wanted at least 0"),
+    (lambda: plumb.world("pendulum").dataset(-1), "items is -1"),
+    (lambda: plumb.train("hgn++", world="pendulum", steps=-5), "steps is -5, wanted at least 0"),
+    (lambda: plumb.train("hgn++", world="pendulum", callback=3), "callback is int, wanted a function"),
+    (lambda: plumb.train("hgn++", world="pendulum", minutes="a"), "minutes is 'a', wanted a number"),
+    (lambda: plumb.train("hgn++", data=[[1]]), "data is list, wanted the path of a file"),
+    (lambda: plumb.compare([1, 2]), "models is list, wanted a dict"),
+    (lambda: plumb.measure(STATE, STATE, constants=[1, 2, 3]), r"constants has shape \(3,\), wanted \(12,\)"),
+    (lambda: plumb.show({"frames": plumb.world("pendulum").batch(1, 5).frames}, item=4), "^source: there is no item 4"),
+    (lambda: [plumb.simulate("pendulum", TAKEN, count=1, steps=2) for _ in range(2)], "replace=True replaces it"),
     (lambda: plumb.load_run("hgn++-nothing"), "trained models are .*hgn.+-mass-spring")])
 def test_errors_name_the_python_argument(call, message):
     with pytest.raises((TypeError, ValueError, plumb.PlumbError), match=message):

@@ -41,6 +41,18 @@ assert plumb.evaluate("hgn++-mass-spring", count=2, steps=20, measured=12).verdi
 assert plumb.doctor()["version"] == plumb.__version__
 print(plumb.__file__)
 """
+TYPED = """
+from typing import Optional
+import plumb
+state = plumb.world("mass-spring").batch(20, seed=1).state
+result = plumb.measure(2 * state, state)
+verdict: str = result.verdict
+kappa: Optional[float] = result.kappa
+metric = plumb.Metric(resamples=100).update(state, state)
+run = plumb.train("hgn++", world="mass-spring", preset="tiny", steps=2, callback=lambda now: print(now.loss))
+vpt: float = run.evaluate(count=2, steps=10).vpt
+probe = plumb.probe(state, {"state": state}, folds=4)
+"""
 STUDY = """
 name: small
 runs:
@@ -103,6 +115,18 @@ def test_where_it_cannot_be_built_pip_ends_with_a_sentence(tmp_path):
 
 # ---- the wheel for other machines ----
 
+def test_types_are_those_of_the_stub(wheel, tmp_path):
+    """mypy --strict takes the stub and a program that uses it, and finds the two mistakes in another."""
+    place = make_environment(sys.executable, tmp_path / "env")
+    execute(place / "pip", "install", "-q", "mypy", wheel)
+    (tmp_path / "right.py").write_text(TYPED)
+    (tmp_path / "wrong.py").write_text(TYPED + "plumb.measure(state)\nplumb.kappa(state, state, resample=3)\n")
+    assert "no issues found" in execute(place / "mypy", "--strict", SOURCE / "python/plumb/__init__.pyi", cwd=tmp_path)
+    assert "no issues found" in execute(place / "mypy", "--strict", "right.py", cwd=tmp_path)
+    done = subprocess.run([place / "mypy", "--strict", "wrong.py"], cwd=tmp_path, capture_output=True, text=True, env=OUTSIDE)
+    assert "Found 2 errors" in done.stdout and "truth" in done.stdout and "resample" in done.stdout, done.stdout
+
+
 @pytest.fixture(scope="module")
 def portable(shared):
     done = subprocess.run([SOURCE / "scripts/wheel", shared / "portable"], capture_output=True, text=True, env=OUTSIDE)
@@ -116,7 +140,7 @@ def portable(shared):
 def test_the_portable_wheel_needs_an_old_glibc_and_nothing_else(portable, tmp_path):
     assert "py3-none-manylinux_2_28_" in portable.name
     shutil.unpack_archive(portable, tmp_path, "zip")
-    for name in ("plumb/lib/libplumb.so", "plumb/bin/plumb", "plumb/libexec/plumb/plumb-h5", "plumb/lib/libyaml-0.so.2"):
+    for name in ("plumb/lib/libplumb.so", "plumb/bin/plumb", "plumb/libexec/plumb/plumb-h5", "plumb/lib/libyaml-0.so.2", "plumb/lib/libopenblas.so.0"):
         needed = re.findall(r"Shared library: \[(.*)\]", execute("readelf", "-d", tmp_path / name))
         assert set(needed) <= {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "libplumb.so"}, (name, needed)
         versions = re.findall(r"GLIBC_(\d+)\.(\d+)", execute("objdump", "-T", tmp_path / name))
@@ -128,13 +152,16 @@ def test_the_portable_wheel_needs_an_old_glibc_and_nothing_else(portable, tmp_pa
 def test_the_portable_wheel_has_the_licences_of_all_it_holds(portable):
     with zipfile.ZipFile(portable) as file:
         texts = {Path(name).stem: file.read(name).decode() for name in file.namelist() if "/licenses/" in name and not name.endswith("/")}
-    assert {"LICENSE", "zlib", "libpng1.6", "libzip", "hdf5", "libyaml", "zig", "philox", "xxhash"} == {name.removesuffix(".txt") for name in texts}
+    assert {"LICENSE", "zlib", "libpng1.6", "libzip", "hdf5", "libyaml", "openblas", "zig", "philox", "xxhash"} == {name.removesuffix(".txt") for name in texts}
     assert all("copyright" in text.lower() for text in texts.values())
 
 
 @pytest.mark.parametrize("python", find_pythons())
 def test_a_fresh_environment_can_do_everything(python, portable, tmp_path):
     use(python, portable, tmp_path)
+    loaded = execute(tmp_path / "env/bin/python", "-c", "import numpy as np, plumb; state = plumb.world('mass-spring').batch(20, seed=1).state; "
+                     "assert plumb.measure(2 * state, state).kappa > 0.99; print(open('/proc/self/maps').read())")
+    assert re.search(r"site-packages/plumb/lib/libopenblas\.so\.0", loaded), "kappa would need the machine's OpenBLAS"
     (tmp_path / "study.yaml").write_text(STUDY)
     seen = subprocess.run([tmp_path / "env/bin/plumb", "sweep", "study.yaml", "--out", "sweep", "--plan"], cwd=tmp_path, capture_output=True, text=True,
                           env={**OUTSIDE, "LD_DEBUG": "libs"})
