@@ -160,6 +160,7 @@ class ModelEvaluation(Result):
     surprise: Optional[Surprise]
     interventions: Optional[List[Dict[str, Any]]]
     left_out: Dict[str, str]
+    causal: Optional[bool]
     encoded: NDArray[np.float32]
     @property
     def verdict(self) -> Optional[str]: ...

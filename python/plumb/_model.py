@@ -78,6 +78,21 @@ class _Functions:
                              f"({frames.shape[0]}, {frames.shape[1]}, d)")
         return latent
 
+    def is_causal(self, frames, latent):
+        """Whether latents stay when later frames are cut off; None if two calls with the same frames differ already, or encode takes
+        videos of one length only."""
+        few, half = frames[:4], frames.shape[1] // 2
+        again = self.encode(few)
+        try:
+            cut = self.encode(few[:, :half])
+        except Exception:  # the user's function may raise anything
+            return None
+        limit = 1e-3 * max(float(np.abs(latent).max()), 1e-30)
+        # Compared are calls with the same number of trajectories: what is normed over a batch depends on it.
+        if not np.allclose(again, self.encode(few), atol=limit):
+            return None
+        return bool(np.allclose(cut, again[:, :half], atol=limit))
+
     def step(self, latent):
         after = self._call(self._step, latent)
         if after.shape != latent.shape:
@@ -156,7 +171,7 @@ def _intervene(functions, world, encoded, batch, context, horizon, names, seed):
 
 class ModelEvaluation(Result):
     """What evaluate_model found: phase_space, probe, dynamics, forecast and surprise are results or None, interventions a list
-    of dicts; `left_out` says why a part was not measured."""
+    of dicts; `left_out` says why a part was not measured; `causal` is False if encode uses later frames, None if that cannot be told."""
 
     PARTS = ("phase_space", "probe", "dynamics", "forecast", "surprise")
 
@@ -189,6 +204,8 @@ class ModelEvaluation(Result):
         rows = [(name.replace("_", " "), one._verdict()[0], "") for name, one in self._parts.items()]
         rows += [(f"intervention on {one['name']}", "used" if one["used"] else "not used",
                   f"cosine {number(one['cosine'])}, random directions {number(one['placebo_cosine_95'])}") for one in self.interventions or []]
+        if self.causal is False:
+            rows.append(("encode", "not causal", "latents change when later frames are cut off, so they know the future"))
         rows += [(name, "not measured", why) for name, why in self.left_out.items()]
         return f"{self.verdict}: {self.why}" if self.verdict else "", rows
 
@@ -275,7 +292,7 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
     """Evaluates a model given as functions, by everything that applies to it.
 
         encode(frames)      frames (B, T, height, width, channels), float32, 0 to 1, to latents (B, T, d). Causal: latent t may
-                            depend on frames 0 to t only. A recurrent model keeps its state inside
+                            depend on frames 0 to t only, which is checked. A recurrent model keeps its state inside
         step(z)             latents (B, d) to the latents of the next frame (B, d)
         decode(z)           latents (B, d) to frames (B, height, width, channels)
         world, data         the name of a world, which plumb simulates; or a dict or a file with frames and, for the probe,
@@ -308,6 +325,7 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
         if not 0 < context < frames.shape[1] - 5:
             raise ValueError(f"context is {context}, wanted 1 to {frames.shape[1] - 6} for {frames.shape[1]} steps")
         encoded = functions.encode(frames)
+        found.record["causal"] = functions.is_causal(frames, encoded)
         _measure_states(found, functions, world, arrays, frames, encoded, context, phase_space, seed)
     if rooms and step is not None and decode is not None:
         found.add("surprise", lambda: _judge_rooms(functions, frame, tuples, seed))
@@ -315,7 +333,7 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
         found.left_out["surprise"] = "rooms=True asks for it; it needs step and decode" if not rooms else "it needs step and decode"
     record = {"world": world.name if world else None, "latents": None if encoded is None else int(encoded.shape[2]),
               "context": context, **{name: one.to_dict() for name, one in found.parts.items() if isinstance(one, Result)},
-              "interventions": found.record.get("interventions"), "left_out": found.left_out}
+              "causal": found.record.get("causal"), "interventions": found.record.get("interventions"), "left_out": found.left_out}
     kept = {"encoded": encoded} if encoded is not None else {}
     return ModelEvaluation(json.dumps(record), found.parts, kept)
 

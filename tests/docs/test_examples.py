@@ -65,7 +65,7 @@ def by_number(pattern):
 
 
 def test_every_example_has_a_case_here():
-    assert {path.name[:2] for path in EXAMPLES.glob("[0-9]*")} == {f"{number:02}" for number in range(1, 13)}
+    assert {path.name[:2] for path in EXAMPLES.glob("[0-9]*")} == {f"{number:02}" for number in range(1, 14)}
 
 
 def test_01_measures_a_good_model():
@@ -124,6 +124,15 @@ def test_12_is_a_notebook_about_surprise(tmp_path):
 
 
 # ---- models in PyTorch ----
+
+@pytest.mark.skipif(bool(SANITIZE), reason="PyTorch and a sanitizer do not go together")
+def test_13_has_a_verdict_after_every_epoch():
+    pytest.importorskip("torch", reason="PyTorch is not installed (Debian: python3-torch)")
+    rows = re.findall(r"^(Lightning, )?epoch (\d): .*kappa ([\d.]+), (learnt|not learnt|not determined)", run_python(by_number("13_*")), re.M)
+    plain = [row[1:] for row in rows if not row[0]]
+    assert [row[0] for row in plain] == ["0", "1", "2", "3"] and float(plain[-1][1]) > float(plain[0][1])
+    assert [row[1:] for row in rows if row[0]] in ([], plain), "Lightning trains the same model"
+
 
 @pytest.mark.skipif("PLUMB_LONG" not in os.environ, reason="a minute each; make test-long runs them")
 @pytest.mark.skipif(bool(SANITIZE), reason="PyTorch and a sanitizer do not go together")

@@ -73,6 +73,20 @@ def test_a_readout_that_the_model_does_not_use_is_seen():
     assert rolled.phase_space is None and "phase_space" in rolled.left_out
 
 
+def test_an_encoder_that_knows_the_future_is_seen(exact):
+    assert exact.causal is True and "causal" not in repr(exact)
+    # The momentum from the frame after: exact as well, but for the last one.
+    found = plumb.evaluate_model(lambda frames: encode(frames[:, ::-1])[:, ::-1] * [1, -1], step, **SMALL)
+    assert found.causal is False and "encode not causal" in repr(found)
+    drawn = np.random.default_rng(1)
+    assert plumb.evaluate_model(lambda frames: encode(frames) + 0.01 * drawn.normal(size=(*frames.shape[:2], 2)), step, **SMALL).causal is None
+
+    def of_one_length(frames):
+        assert frames.shape[1] == SMALL["steps"]
+        return encode(frames)
+    assert plumb.evaluate_model(of_one_length, step, **SMALL).causal is None
+
+
 class Twins:
     """Two models with the same latents: the state, and a hidden copy that no linear readout finds, the state times a sign that differs
     between trajectories, and the sign. Both roll out exactly, and keep the two alike. One moves by the state that can be read, the other
