@@ -2,6 +2,7 @@
 """Evaluates a model that is given as functions: plumb makes the data, calls them, and measures everything that applies."""
 import html
 import json
+import os
 import sys
 
 import numpy as np
@@ -207,7 +208,8 @@ class ModelEvaluation(Result):
         if self.causal is False:
             rows.append(("encode", "not causal", "latents change when later frames are cut off, so they know the future"))
         rows += [(name, "not measured", why) for name, why in self.left_out.items()]
-        return f"{self.verdict}: {self.why}" if self.verdict else "", rows
+        words = f"{self.verdict}: {self.why}" if self.verdict else self._parts["surprise"]._verdict()[0] if "surprise" in self._parts else ""
+        return words, rows
 
     def _repr_html_(self):
         parts = "".join(f"<h4>{html.escape(name.replace('_', ' '))}</h4>{one._repr_html_()}" for name, one in self._parts.items())
@@ -244,11 +246,15 @@ def _make_batch(world, data, count, steps, seed):
         raise TypeError("wants a world or data, one of them")
     if world is not None:
         world = world if isinstance(world, World) else World(world)
+        if world.kind != "trajectory":  # a room: surprise makes its own clips
+            return world, None
         return world, world.batch(count, steps, seed=seed).to_dict()
     arrays = data if isinstance(data, dict) else data.to_dict() if hasattr(data, "to_dict") else None
-    if arrays is None:
+    if arrays is None and isinstance(data, (str, os.PathLike)):
         from ._commands import read
         arrays = read(data)
+    elif arrays is None:
+        arrays = {"frames": to_numpy(data, "data")}  # frames alone
     if "frames" not in arrays:
         raise ValueError(f"data has no array frames; there are {', '.join(arrays)}")
     return None, arrays
@@ -295,8 +301,8 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
                             depend on frames 0 to t only, which is checked. A recurrent model keeps its state inside
         step(z)             latents (B, d) to the latents of the next frame (B, d)
         decode(z)           latents (B, d) to frames (B, height, width, channels)
-        world, data         the name of a world, which plumb simulates; or a dict or a file with frames and, for the probe,
-                            state, energy or any other arrays
+        world, data         the name of a world, which plumb simulates; or frames, or a dict or a file with frames and, for the
+                            probe, state, energy or any other arrays
         count, steps        trajectories and frames of the world; videos of this seed should not be in the training data
         context             frames that the model sees before it rolls out
         phase_space         whether the latents are positions, then momenta, so that kappa gives a verdict.
@@ -318,7 +324,8 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
     if world is not None and world.kind != "trajectory":
         rooms, frames, encoded = True, None, None
         frame = (world.image[0],) * 2 + (world.image[2],)
-        found.left_out.update({name: "rooms have no states" for name in ("phase_space", "probe", "dynamics")})
+        found.left_out.update({name: "rooms have no states" for name in ("phase_space", "probe", "dynamics", "interventions")})
+        found.left_out["forecast"] = "in rooms surprise judges the predicted frames"
     else:
         frames = _frames(arrays["frames"])
         frame = frames.shape[2:]

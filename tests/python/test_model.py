@@ -87,6 +87,18 @@ def test_an_encoder_that_knows_the_future_is_seen(exact):
     assert plumb.evaluate_model(of_one_length, step, **SMALL).causal is None
 
 
+@pytest.mark.parametrize("world", ["rooms/freeform", "mass-spring"])
+def test_surprise_on_the_rooms_is_that_of_one_step(world):
+    """The next frame is the last one again: a model without memory, for which all tuples are ties, as plumb.surprise says too."""
+    found = plumb.evaluate_model(lambda frames: frames[:, :, ::4, ::4].reshape(*frames.shape[:2], -1), lambda z: z,
+                                 lambda z: np.repeat(np.repeat(z.reshape(len(z), int((z.shape[1] / 3)**0.5), -1, 3), 4, 1), 4, 2),
+                                 world=world, rooms=True, tuples=2, count=20, steps=20)
+    plain = found.surprise.scorers["plain"]
+    assert found.surprise.tuples == 10 and plain["ties"] == 10 and plain["accuracy"] == 0
+    assert (found.dynamics is None) == (world == "rooms/freeform") and "told apart by plain" in repr(found)
+    assert set(found.left_out) == ({"phase_space", "probe", "dynamics", "forecast", "interventions"} if world == "rooms/freeform" else {"phase_space"})
+
+
 class Twins:
     """Two models with the same latents: the state, and a hidden copy that no linear readout finds, the state times a sign that differs
     between trajectories, and the sign. Both roll out exactly, and keep the two alike. One moves by the state that can be read, the other
@@ -168,6 +180,10 @@ def test_own_data_need_frames():
     batch = WORLD.batch(12, steps=20)
     found = plumb.evaluate_model(encode, data={"frames": batch.frames, "state": batch.state, "energy": batch.energy})
     assert found.probe.target("state")["linear"]["r2"] > 0.99 and found.dynamics is None
+    alone = plumb.evaluate_model(encode, step, data=batch.frames)
+    assert alone.probe is None and alone.left_out["probe"] == "the data have no arrays but frames" and alone.encoded.shape == (12, 20, 2)
+    with pytest.raises(TypeError, match=r"data\[0\] is None"):
+        plumb.evaluate_model(encode, data=[None])
     with pytest.raises(ValueError, match="no array frames"):
         plumb.evaluate_model(encode, data={"state": batch.state})
     with pytest.raises(TypeError, match="one of them"):
