@@ -20,6 +20,8 @@ if(SKBUILD)
   # One file: a wheel has no links.
   set_property(TARGET plumb_shared PROPERTY VERSION)
   set_property(TARGET plumb_shared PROPERTY SOVERSION)
+  # scripts/wheel puts libraries beside it.
+  set_target_properties(plumb_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS plumb_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 else()
   install(TARGETS plumb_shared EXPORT plumbTargets
@@ -65,6 +67,25 @@ if(PLUMB_HDF5)
 endif()
 
 if(SKBUILD)
+  # The code of these headers becomes part of the library, and their licences ask to be with it. They
+  # are the first comment.
+  foreach(header IN ITEMS ${RANDOM123_INCLUDE}/Random123/philox.h ${XXHASH_INCLUDE}/xxhash.h)
+    get_filename_component(name ${header} NAME_WE)
+    file(READ ${header} text)
+    string(FIND "${text}" "*/" end)
+    string(SUBSTRING "${text}" 0 ${end} text)
+    if(NOT text MATCHES "Redistribution")
+      message(FATAL_ERROR "${header} does not begin with its licence")
+    endif()
+    file(WRITE ${PROJECT_BINARY_DIR}/licenses/${name}.txt "${text}*/\n")
+  endforeach()
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/licenses/ DESTINATION ${SKBUILD_METADATA_DIR}/licenses)
+  # What scripts/wheel built for a wheel that needs nothing of the machine.
+  if(PLUMB_WHEEL_EXTRAS)
+    install(DIRECTORY ${PLUMB_WHEEL_EXTRAS}/lib/ DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      USE_SOURCE_PERMISSIONS)
+    install(DIRECTORY ${PLUMB_WHEEL_EXTRAS}/licenses/ DESTINATION ${SKBUILD_METADATA_DIR}/licenses)
+  endif()
   return()
 endif()
 

@@ -9,7 +9,7 @@ True
 Arrays are NumPy's, or anything that has __array__, __dlpack__ or a buffer: tensors of PyTorch and JAX."""
 import json as _json
 
-from ._commands import Progress, audit, convert, demo, evaluate, export_weights, import_weights, models, read, rollout, show, simulate, sweep, train
+from ._commands import Progress, audit, convert, demo, evaluate, export_weights, import_weights, models, read, rollout, settings, show, simulate, sweep, sweep_plan, sweep_slurm, train, train_plan
 from ._measures import compare, dynamics, forecast, probe
 from ._metric import Metric
 from ._model import ModelEvaluation, evaluate_model
@@ -31,7 +31,8 @@ __all__ = [
     "measure", "kappa", "symetric", "canonical", "loops", "probe", "dynamics", "forecast", "surprise", "surprise_clips",
     "surprise_example", "surprise_study", "load_scores", "compare", "audit", "Metric", "evaluate_model",
     # worlds, data and models
-    "world", "worlds", "simulate", "convert", "read", "show", "train", "import_weights", "export_weights", "models", "load_run", "evaluate", "rollout", "sweep",
+    "world", "worlds", "simulate", "convert", "read", "show", "train", "import_weights", "export_weights", "models", "settings", "train_plan", "load_run", "evaluate", "rollout", "sweep",
+    "sweep_plan", "sweep_slurm",
     # pages
     "report", "figure", "demo", "doctor",
     # classes

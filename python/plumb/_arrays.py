@@ -1,39 +1,30 @@
 # SPDX-License-Identifier: MIT
 """Arrays in, without a copy where none is needed; options in, by name."""
 import ctypes
+import decimal
 import difflib
+import numbers as numbers_abc
+import os
+import warnings
 
 import numpy as np
 
-from ._native import DTYPES, WORDS, lib, types
+from ._native import DTYPES, WORDS, ShapeError, lib, types
 
 KINDS = {np.dtype(name): index for index, name in enumerate(DTYPES)}
 
 
-def to_numpy(value, name):
-    """NumPy arrays as they are; else __array__, __dlpack__ or a buffer, which share memory where they can."""
-    if value is None or isinstance(value, (str, bytes, bytearray)):
-        raise TypeError(f"{name} is {'None' if value is None else type(value).__name__}, wanted an array of real numbers")
-    if np.ma.isMaskedArray(value):
-        if np.ma.is_masked(value):
-            raise ValueError(f"{name} has {np.ma.count_masked(value)} masked values; fill them or leave their trajectories out")
-        value = value.data
-    if isinstance(value, np.ndarray):
-        array = value
-    elif hasattr(value, "detach"):  # torch: NumPy is refused where there is a gradient, and has no bfloat16
-        value = value.detach()
-        value = value.cpu() if getattr(value, "is_cuda", False) else value
-        array = np.asarray(value.float() if "bfloat16" in str(value.dtype) else value)
-    elif hasattr(value, "__array__"):
-        array = np.asarray(value)
-    elif hasattr(value, "__dlpack__"):
-        array = np.from_dlpack(value)
-    else:
-        try:
-            array = np.asarray(memoryview(value))
-        except TypeError:
-            array = np.asarray(value)
-    if array.dtype.kind == "U":  # text is code points
+def to_numpy(value, name, *, pad=False, text=False):
+    """NumPy arrays as they are; else __array__, __dlpack__ or a buffer, which share memory where they can.
+
+    A list of arrays becomes one array, with `pad` also if they differ in length: then NaN stands after the end of each. Text is
+    allowed with `text` only, and becomes its code points."""
+    array = _join_list(value, name, pad) if isinstance(value, (list, tuple)) else _one_array(value, name)
+    if array.dtype.kind == "O":
+        array = _without_objects(array, name, pad)
+    if array.dtype.kind in "US" and not text:
+        raise TypeError(f"{name} is an array of text, wanted real numbers")
+    if array.dtype.kind == "U":
         wide = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("=")))
         array = wide.view(np.uint32).reshape(wide.shape + (-1,))
     elif array.dtype.kind == "S":
@@ -47,6 +38,73 @@ def to_numpy(value, name):
         else:
             raise TypeError(f"{name} is an array of {array.dtype}, wanted real numbers")
     return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"]) if array.ndim else array
+
+
+def _one_array(value, name):
+    """What is no list as an array of any type."""
+    if value is None or isinstance(value, (str, bytes, bytearray, os.PathLike, dict, set, frozenset)):
+        hint = "; plumb.read(path) reads a file" if isinstance(value, (str, os.PathLike)) else ""
+        raise TypeError(f"{name} is {'None' if value is None else type(value).__name__}, wanted an array of real numbers{hint}")
+    if np.ma.isMaskedArray(value):
+        if np.ma.is_masked(value):
+            raise ValueError(f"{name} has {np.ma.count_masked(value)} masked values; fill them or leave their trajectories out")
+        return value.data
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "detach"):  # torch: NumPy is refused where there is a gradient, and has no bfloat16
+        value = value.detach()
+        value = value.cpu() if getattr(value, "is_cuda", False) else value
+        return np.asarray(value.float() if "bfloat16" in str(value.dtype) else value)
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    try:
+        return np.asarray(memoryview(value))
+    except TypeError:
+        pass
+    if not isinstance(value, (numbers_abc.Number, range)):
+        raise TypeError(f"{name} is {type(value).__name__}, wanted an array of real numbers")
+    return np.asarray(value)
+
+
+def _join_list(value, name, pad):
+    """A list of numbers or text as NumPy makes an array of it; a list of arrays or lists one by one."""
+    first = value
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if isinstance(first, (numbers_abc.Number, str, bytes, list, tuple)):  # at last an empty list
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # before NumPy 1.24 lists of different lengths were a warning
+                array = np.asarray(value)
+            if array.dtype.kind != "O":
+                return array
+        except (ValueError, TypeError, RuntimeError, Warning):
+            pass
+    rows = [to_numpy(one, f"{name}[{i}]", pad=False, text=True) for i, one in enumerate(value)]
+    shapes = {one.shape for one in rows}
+    if len(shapes) == 1:
+        return np.stack(rows)
+    if len({shape[1:] for shape in shapes}) > 1 or () in shapes:
+        raise ShapeError(f"{name}: its arrays differ in more than their first axis: {', '.join(map(str, sorted(shapes)[:3]))}")
+    if not pad:
+        raise ShapeError(f"{name}: its arrays differ in length, {min(map(len, rows))} to {max(map(len, rows))}; wanted arrays of one length")
+    out = np.full((len(rows), max(map(len, rows))) + rows[0].shape[1:], np.nan)
+    for i, one in enumerate(rows):
+        out[i, :len(one)] = one
+    return out
+
+
+def _without_objects(array, name, pad):
+    """An array of objects that are numbers, or of arrays."""
+    flat = array.ravel()
+    odd = next((one for one in flat if isinstance(one, complex) or not isinstance(one, (numbers_abc.Real, np.bool_, decimal.Decimal))), None)
+    if odd is None and not any(one is None for one in flat):
+        return array.astype(np.float64)
+    if array.ndim == 1 and isinstance(odd, (np.ndarray, list, tuple)):
+        return _join_list(list(array), name, pad)
+    raise TypeError(f"{name} has {'None' if odd is None else type(odd).__name__} among its values, wanted real numbers")
 
 
 def view(array):
@@ -64,6 +122,13 @@ def view(array):
 
 def pointer(array):
     return ctypes.byref(array) if array is not None else None
+
+
+def whole_number(value, name):
+    """A value that a caller gave where a whole number is wanted."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r}, wanted a whole number")
+    return value.__index__()
 
 
 def fill(options, struct, given):
@@ -88,9 +153,7 @@ def fill(options, struct, given):
         if fields[name] is ctypes.c_char_p and value is not None:
             value = str(value).encode()
         elif fields[name] in (ctypes.c_int64, ctypes.c_int, ctypes.c_uint64):
-            whole = value.__index__() if hasattr(value, "__index__") else None
-            if whole is None:
-                raise TypeError(f"{name} is {value!r}, wanted a whole number")
+            whole = whole_number(value, name)
             bits = 8 * ctypes.sizeof(fields[name])
             low = 0 if fields[name] is ctypes.c_uint64 else -(1 << bits - 1)
             if not low <= whole < low + (1 << bits):
@@ -99,7 +162,8 @@ def fill(options, struct, given):
         try:
             setattr(options, name, value)
         except (TypeError, ValueError):
-            raise TypeError(f"{name} is {value!r}, wanted {fields[name].__name__.replace('c_', '')}") from None
+            wanted = {ctypes.c_double: "a number", ctypes.c_bool: "True or False"}.get(fields[name], fields[name].__name__.replace("c_", ""))
+            raise TypeError(f"{name} is {value!r}, wanted {wanted}") from None
     return options
 
 

@@ -3,15 +3,17 @@
 import ctypes
 import json
 import os
+import sys
 import tempfile
+import time
 from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
 
-from ._arrays import numbers, options_struct
-from ._native import DTYPES, FileError, Handle, call, lib, record, types
-from ._options import with_options
+from ._arrays import numbers, options_struct, whole_number
+from ._native import DTYPES, FileError, Handle, PlumbError, call, lib, record, types
+from ._options import described, with_options, with_signature_of
 from ._program import run_program
 from ._report import Figure
 from ._results import Audit, Study
@@ -62,13 +64,14 @@ def convert(source, to, *, split=None, **options):
     """
     count = ctypes.c_int64()
     opt = options_struct("dataset_write_options", options)
-    call(lib.plumb_dataset_convert, ctypes.byref(count), os.fsencode(to), os.fsencode(source), split.encode() if split else None,
+    _write(lib.plumb_dataset_convert, ctypes.byref(count), os.fsencode(to), os.fsencode(source), split.encode() if split else None,
          ctypes.byref(opt))
     return count.value
 
 
-_WORLD = ("dt", "stride", "image", "backward", "colors", "reject_steps")
-_WRITE = ("compress", "published", "narrow", "replace")
+_OWN = {row[0] for row in described("dataset_simulate_options")}
+_WORLD = [row[0] for row in described("world_options") if row[0] not in _OWN]
+_WRITE = [row[0] for row in described("dataset_write_options") if row[0] not in _OWN]
 
 
 @with_options("dataset_simulate_options", "world_options", "dataset_write_options", leave=("world", "write"))
@@ -91,8 +94,16 @@ def simulate(world, out=None, **options):
         rest.pop("loop_states", None)
         return world.batch(rest.pop("count", 100), rest.pop("steps", None) or None, **rest, **own)
     opt = options_struct("dataset_simulate_options", {**rest, "world": own, "write": write})
-    call(lib.plumb_dataset_simulate, os.fsencode(out), world._handle, ctypes.byref(opt))
+    _write(lib.plumb_dataset_simulate, os.fsencode(out), world._handle, ctypes.byref(opt))
     return os.fspath(out)
+
+
+def _write(function, *arguments):
+    """Calls a function that writes a dataset; its message names the option as Python does."""
+    try:
+        call(function, *arguments)
+    except FileError as why:
+        raise FileError(str(why).replace("the option force replaces it", "replace=True replaces it")) from None
 
 
 def _open_dataset(path, split):
@@ -118,7 +129,10 @@ def show(source, out=None, *, item=0, split=None, **options):
             np.savez(source, **arrays)
         path, size = out if out is not None else os.path.join(folder, "figure.svg"), types["image_size"]()
         opt = options_struct("item_figure_options", options)
-        call(lib.plumb_item_figure_save, ctypes.byref(size), os.fsencode(path), _open_dataset(source, split), item, ctypes.byref(opt))
+        try:
+            call(lib.plumb_item_figure_save, ctypes.byref(size), os.fsencode(path), _open_dataset(source, split), item, ctypes.byref(opt))
+        except PlumbError as why:
+            raise type(why)(str(why).replace(os.path.join(folder, "arrays.npz"), "source")) from None
         return Figure.load(path)
 
 
@@ -132,15 +146,34 @@ def audit(probes, *, split=None, **options):
 
 # ---- training ----
 
+class _Line:
+    """What is shown without tqdm: one line on stderr, written anew once a second."""
+
+    def __init__(self, total):
+        self.n, self._total, self._text, self._shown = 0, total, "", 0.0
+
+    def update(self, steps):
+        self.n += steps
+        if time.monotonic() - self._shown > 1 or self.n == self._total:
+            self._shown = time.monotonic()
+            print(f"\rstep {self.n} of {self._total} {self._text}   ", end="", file=sys.stderr, flush=True)
+
+    def set_postfix_str(self, text, refresh=False):
+        self._text = text
+
+    def close(self):
+        print(file=sys.stderr)
+
+
 def _bar(total):
-    """A progress bar of tqdm if it is installed and somebody looks; else None."""
-    import sys
-    watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+    """A progress bar of tqdm, or a line if it is not installed; None if nobody looks."""
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        return None
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return None
-    return tqdm(total=total, unit="step") if watched else None
+        return _Line(total)
+    return tqdm(total=total, unit="step")
 
 
 def import_weights(model, path, out, *, world=None, data=None, preset=None, settings=None, force=False):
@@ -181,7 +214,7 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
         force       overwrite a run in `out`
         callback    called after every step with a Progress: step, steps, loss, steps_per_second, seconds, seconds_left.
                     What it raises saves the run, stops it and is raised here
-        progress    show a bar, if tqdm is installed and this is a terminal or a notebook
+        progress    show a bar of tqdm, or a line if it is not installed, if this is a terminal or a notebook
 
     Ctrl-C saves the run, which can be resumed, and raises KeyboardInterrupt.
 
@@ -191,6 +224,12 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
     ...     run.model, run.result["steps"]
     ('hgn++', 2)
     """
+    if data is not None and not isinstance(data, (str, os.PathLike)):
+        raise TypeError(f"data is {type(data).__name__}, wanted the path of a file: numpy.savez('frames.npz', frames=...)")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is {type(callback).__name__}, wanted a function")
+    if steps is not None and whole_number(steps, "steps") < 0:
+        raise ValueError(f"steps is {steps}, wanted at least 0, or None for those of the preset")
     opt = options_struct("training_options", {"model": model, "world": world, "data": os.fspath(data) if data is not None else None,
                                               "out": os.fspath(out) if out is not None else None, "preset": preset,
                                               "steps": -1 if steps is None else steps, "minutes": minutes, "resume": resume,
@@ -202,14 +241,14 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
     def after_step(_, given):
         now = Progress(*(getattr(given.contents, name) for name in Progress._fields))
         try:
-            if callback is not None:
-                callback(now)
-            elif progress:
+            if progress:
                 if not bar:
                     bar.append(_bar(now.steps))
                 if bar[0] is not None:
-                    bar[0].update(now.step - bar[0].n)
                     bar[0].set_postfix_str(f"loss {now.loss:.4g}", refresh=False)
+                    bar[0].update(now.step - bar[0].n)
+            if callback is not None:
+                callback(now)
         except BaseException as why:  # it cannot pass through the library
             raised.append(why)
             stop.value = 1
@@ -237,6 +276,27 @@ def train(model=None, *, world=None, data=None, out=None, preset=None, settings=
     return run
 
 
+def settings(model):
+    """The settings of a model, a dict of dicts: what each takes, its value in every preset, and its meaning.
+
+    >>> import plumb
+    >>> plumb.settings("hgn++")["trajectories"]["cpu"]
+    '200'
+    """
+    rows = json.loads(run_program("train", str(model), "--settings", "--json"))["settings"]
+    return {row.pop("name"): row for row in rows}
+
+
+def train_plan(model, *, world=None, data=None, preset=None, settings=None, threads=0):
+    """What training would take, without training: memory and arithmetic of a step, as `plumb train --plan`. Arguments as for train."""
+    arguments = ["train", str(model), "--plan", "--json", "--threads", str(threads)]
+    for name, value in (("world", world), ("data", data), ("preset", preset)):
+        arguments += [f"--{name}", os.fspath(value)] if value is not None else []
+    for name, value in (settings or {}).items():
+        arguments += ["--set", f"{name}={_setting_text(value)}"]
+    return json.loads(run_program(*arguments))
+
+
 def _setting_text(value):
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -245,11 +305,13 @@ def _setting_text(value):
     return str(value)
 
 
+@with_signature_of(Run.evaluate)
 def evaluate(run, **options):
     """Evaluates a run directory by every measure that applies; the same as plumb.load_run(run).evaluate(...)."""
     return (run if isinstance(run, Run) else load_run(run)).evaluate(**options)
 
 
+@with_signature_of(Run.rollout)
 def rollout(run, count=4, steps=200, **options):
     """Rollouts of a run directory; the same as plumb.load_run(run).rollout(...)."""
     return (run if isinstance(run, Run) else load_run(run)).rollout(count, steps, **options)
@@ -264,6 +326,19 @@ def sweep(study, out, *, workers=1, threads=0, retry=False, done=None):
     arguments = ["sweep", study, "--out", out, "--workers", str(workers), "--threads", str(threads), "--json"]
     text = run_program(*arguments, *(["--retry"] if retry else []), *(["--done", done] if done else []))
     return Study(text, {"runs": _read_records(Path(out) / "results.jsonl")})
+
+
+def sweep_plan(study, out, *, workers=1, threads=0):
+    """What a sweep would run and what it would cost, by a short timing, as `plumb sweep --plan`. Gives a dict."""
+    return json.loads(run_program("sweep", study, "--out", out, "--workers", str(workers), "--threads", str(threads), "--plan", "--json"))
+
+
+def sweep_slurm(study, out, *, tasks=0, cores=2, minutes=240):
+    """Writes a sweep as a job array of Slurm, which `sbatch` takes. Gives the path of the script.
+
+    tasks of the array, 0: one per run; cores per task; minutes per task, after which it is queued again."""
+    text = run_program("sweep", study, "--out", out, "--slurm", "--tasks", str(tasks), "--cores", str(cores), "--minutes", str(minutes), "--json")
+    return json.loads(text)["script"]
 
 
 def _read_records(path):

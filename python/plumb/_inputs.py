@@ -2,25 +2,10 @@
 """What the measures share: arrays as the library reads them, and the call of a measure."""
 import ctypes
 
-import numpy as np
-
 from ._arrays import to_numpy, view
-from ._native import ShapeError, call, lib, new_result, record, types
+from ._native import call, lib, new_result, record, types
 
-
-def padded(value, name):
-    """Arrays as they are; a list of arrays of different lengths as one array with NaN after the end of each."""
-    if not isinstance(value, (list, tuple)) or not value or isinstance(value[0], (str, bytes)) or not np.ndim(value[0]):
-        return to_numpy(value, name)
-    rows = [to_numpy(one, name) for one in value]
-    if len({one.shape for one in rows}) == 1:
-        return np.stack(rows)
-    if len({one.shape[1:] for one in rows}) > 1:
-        raise ShapeError(f"{name}: its arrays differ in more than their first axis")
-    out = np.full((len(rows), max(map(len, rows))) + rows[0].shape[1:], np.nan)
-    for i, one in enumerate(rows):
-        out[i, :len(one)] = one
-    return out
+TEXT = ("concepts", "observation_concepts")  # arrays that may be names
 
 
 def make_views(optional=(), **given):
@@ -28,8 +13,8 @@ def make_views(optional=(), **given):
     views = {}
     for name, value in given.items():
         if value is None and name not in optional:
-            raise TypeError(f"{name} is None, wanted an array")
-        views[name] = None if value is None else view(padded(value, name))
+            raise TypeError(f"{name} is None, wanted an array of real numbers")
+        views[name] = None if value is None else view(to_numpy(value, name, pad=True, text=name in TEXT))
     return views
 
 

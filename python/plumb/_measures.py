@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from ._arrays import numbers, options_struct, pointer, to_numpy, view
-from ._inputs import input_struct, kept_arrays, make_views, padded, run_measure
+from ._inputs import input_struct, kept_arrays, make_views, run_measure
 from ._native import Handle, ShapeError, call, lib, new_result, record, types
 from ._options import with_options
 from ._results import Comparison, Dynamics, Forecast, Probe, StateForecast
@@ -46,7 +46,8 @@ def forecast(*, truth, prediction, backward=None, states=None, kind=None, energy
     """
     if kind not in (None, "auto", "frames", "states"):
         raise ValueError(f"kind is {kind!r}, wanted frames or states")
-    axes = np.ndim(prediction) - bool(options.get("samples_axis"))
+    truth, prediction = to_numpy(truth, "truth", pad=True), to_numpy(prediction, "prediction", pad=True)
+    axes = prediction.ndim - bool(options.get("samples_axis"))
     if kind == "states" or kind != "frames" and axes != 5:
         if backward is not None or states is not None:
             raise TypeError("backward and states are for frames, not for states")
@@ -68,7 +69,7 @@ def forecast(*, truth, prediction, backward=None, states=None, kind=None, energy
 
 def _probe_target(name, value, columns, angles):
     """One plumb_probe_target, and what it must keep alive."""
-    one = view(padded(value, name))
+    one = view(to_numpy(value, name, pad=True))
     target = types["probe_target"](name=name.encode(), array=ctypes.pointer(one))
     known = columns.get(name)
     width = one.shape[one.ndim - 1] if one.ndim > 1 else 1
@@ -103,9 +104,10 @@ def probe(latent, targets, *, frames=None, action=None, lengths=None, offsets=No
     """
     targets = targets if isinstance(targets, dict) else {"truth": targets}
     if cut is not None:
-        rows = np.shape(latent)[0]
-        if np.ndim(latent) != 2 or not 1 <= cut <= rows:
-            raise ValueError(f"cut is {cut}, for latents of shape {np.shape(latent)}; wanted pieces of latents (steps, d)")
+        latent = to_numpy(latent, "latent")
+        rows = len(latent) if latent.ndim else 0
+        if latent.ndim != 2 or not 1 <= cut <= rows:
+            raise ValueError(f"cut is {cut}, for latents of shape {latent.shape}; wanted pieces of latents (steps, d)")
         offsets = np.arange(0, rows - cut + 1, cut)
         lengths = np.full(len(offsets), cut)
     if not targets:
@@ -119,9 +121,9 @@ def probe(latent, targets, *, frames=None, action=None, lengths=None, offsets=No
         if ood not in targets:
             raise ValueError(f"ood is {ood!r}, wanted an array or one of {', '.join(targets)}")
         ood = targets[ood]
-    views = {"latent": view(padded(latent, "latent"))}
+    views = {"latent": view(to_numpy(latent, "latent", pad=True))}
     for name, value in (("lengths", lengths), ("offsets", offsets), ("frames", frames), ("action", action), ("ood", ood)):
-        views[name] = None if value is None else view(padded(value, name))
+        views[name] = None if value is None else view(to_numpy(value, name, pad=True))
     listed = (types["probe_target"] * len(made))(*[target for target, _, _ in made])
     given = input_struct("probe_input", views)
     given.targets, given.target_count = listed, len(made)
@@ -142,6 +144,8 @@ def compare(models, **options):
     >>> result.pairs[0]["difference"], round(result.pairs[0]["p"], 4)
     (-1, 0.002)
     """
+    if not isinstance(models, dict):
+        raise TypeError(f"models is {type(models).__name__}, wanted a dict of scores by name")
     handle = Handle(lib.plumb_compare_free)
     call(lib.plumb_compare_create, ctypes.byref(handle._as_parameter_))
     for name, value in models.items():

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A metric for training loops, in the manner of torchmetrics: batches in, the verdict out."""
+import inspect
+
 import numpy as np
 
 from ._arrays import to_numpy
+from ._options import with_signature_of
 from ._phase_space import measure
 
 
@@ -22,9 +25,13 @@ class Metric:
     >>> metric.reset()
     """
 
+    @with_signature_of(measure, leave=("variance", "momenta", "canonical", "energy", "constants"), resamples=200)
     def __init__(self, trajectories=100, **options):
         if trajectories < 4:
             raise ValueError(f"trajectories is {trajectories}, wanted at least 4")
+        for name in options:
+            if name not in inspect.signature(type(self).__init__).parameters:
+                raise TypeError(f"no option {name}; there are {', '.join(list(inspect.signature(type(self).__init__).parameters)[2:])}")
         self.trajectories = trajectories
         self.options = {"resamples": 200, **options}
         self.reset()

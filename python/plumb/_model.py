@@ -2,6 +2,7 @@
 """Evaluates a model that is given as functions: plumb makes the data, calls them, and measures everything that applies."""
 import html
 import json
+import os
 import sys
 
 import numpy as np
@@ -34,7 +35,8 @@ class _Functions:
         if framework not in FRAMEWORKS:
             raise ValueError(f"framework is {framework!r}, wanted {', '.join(FRAMEWORKS)}")
         self._encode, self._step, self._decode, self._batch = encode, step, decode, batch
-        self.framework = self._guess(encode) if framework == "auto" else framework
+        self._guessed = framework == "auto"
+        self.framework = self._guess(encode) if self._guessed else framework
 
     @staticmethod
     def _guess(function):
@@ -56,9 +58,19 @@ class _Functions:
                 import jax.numpy as jnp
                 got = function(*[None if one is None else jnp.asarray(one) for one in given])
             else:
-                got = function(*given)
+                got = self._call_numpy(function, given)
             parts.append(np.asarray(to_numpy(got, getattr(function, "__name__", "result")), np.float32))
         return np.concatenate(parts)
+
+    def _call_numpy(self, function, given):
+        try:
+            return function(*given)
+        except (TypeError, AttributeError) as why:
+            others = [name for name in ("torch", "jax") if name in sys.modules]
+            if self._guessed and others:  # a plain function may hide a module
+                name = getattr(function, "__name__", "a function")
+                raise TypeError(f"{name} failed on a NumPy array: {why}; if it takes tensors, say framework={' or '.join(map(repr, others))}") from why
+            raise
 
     def encode(self, frames):
         latent = self._call(self._encode, frames)
@@ -67,8 +79,23 @@ class _Functions:
                              f"({frames.shape[0]}, {frames.shape[1]}, d)")
         return latent
 
+    def is_causal(self, frames, latent):
+        """Whether latents stay when later frames are cut off; None if two calls with the same frames differ already, or encode takes
+        videos of one length only."""
+        few, half = frames[:4], frames.shape[1] // 2
+        again = self.encode(few)
+        try:
+            cut = self.encode(few[:, :half])
+        except Exception:  # the user's function may raise anything
+            return None
+        limit = 1e-3 * max(float(np.abs(latent).max()), 1e-30)
+        # Compared are calls with the same number of trajectories: what is normed over a batch depends on it.
+        if not np.allclose(again, self.encode(few), atol=limit):
+            return None
+        return bool(np.allclose(cut, again[:, :half], atol=limit))
+
     def step(self, latent):
-        after = self._call(lambda z: self._step(z), latent)
+        after = self._call(self._step, latent)
         if after.shape != latent.shape:
             raise ValueError(f"step gave shape {after.shape} for latents of shape {latent.shape}, wanted the same")
         return after
@@ -145,7 +172,7 @@ def _intervene(functions, world, encoded, batch, context, horizon, names, seed):
 
 class ModelEvaluation(Result):
     """What evaluate_model found: phase_space, probe, dynamics, forecast and surprise are results or None, interventions a list
-    of dicts; `left_out` says why a part was not measured."""
+    of dicts; `left_out` says why a part was not measured; `causal` is False if encode uses later frames, None if that cannot be told."""
 
     PARTS = ("phase_space", "probe", "dynamics", "forecast", "surprise")
 
@@ -165,12 +192,24 @@ class ModelEvaluation(Result):
                 return self._parts[name].verdict
         return None
 
+    @property
+    def why(self):
+        """The reason of the verdict, one sentence, which begins with what was measured."""
+        for name in ("phase_space", "dynamics"):
+            if name in self._parts:
+                one = self._parts[name]
+                return one.why if name == "phase_space" else f"dynamics: {one.verdict_why}"
+        return None
+
     def _verdict(self):
         rows = [(name.replace("_", " "), one._verdict()[0], "") for name, one in self._parts.items()]
         rows += [(f"intervention on {one['name']}", "used" if one["used"] else "not used",
                   f"cosine {number(one['cosine'])}, random directions {number(one['placebo_cosine_95'])}") for one in self.interventions or []]
+        if self.causal is False:
+            rows.append(("encode", "not causal", "latents change when later frames are cut off, so they know the future"))
         rows += [(name, "not measured", why) for name, why in self.left_out.items()]
-        return str(self.verdict or ""), rows
+        words = f"{self.verdict}: {self.why}" if self.verdict else self._parts["surprise"]._verdict()[0] if "surprise" in self._parts else ""
+        return words, rows
 
     def _repr_html_(self):
         parts = "".join(f"<h4>{html.escape(name.replace('_', ' '))}</h4>{one._repr_html_()}" for name, one in self._parts.items())
@@ -207,11 +246,15 @@ def _make_batch(world, data, count, steps, seed):
         raise TypeError("wants a world or data, one of them")
     if world is not None:
         world = world if isinstance(world, World) else World(world)
+        if world.kind != "trajectory":  # a room: surprise makes its own clips
+            return world, None
         return world, world.batch(count, steps, seed=seed).to_dict()
     arrays = data if isinstance(data, dict) else data.to_dict() if hasattr(data, "to_dict") else None
-    if arrays is None:
+    if arrays is None and isinstance(data, (str, os.PathLike)):
         from ._commands import read
         arrays = read(data)
+    elif arrays is None:
+        arrays = {"frames": to_numpy(data, "data")}  # frames alone
     if "frames" not in arrays:
         raise ValueError(f"data has no array frames; there are {', '.join(arrays)}")
     return None, arrays
@@ -255,11 +298,11 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
     """Evaluates a model given as functions, by everything that applies to it.
 
         encode(frames)      frames (B, T, height, width, channels), float32, 0 to 1, to latents (B, T, d). Causal: latent t may
-                            depend on frames 0 to t only. A recurrent model keeps its state inside
+                            depend on frames 0 to t only, which is checked. A recurrent model keeps its state inside
         step(z)             latents (B, d) to the latents of the next frame (B, d)
         decode(z)           latents (B, d) to frames (B, height, width, channels)
-        world, data         the name of a world, which plumb simulates; or a dict or a file with frames and, for the probe,
-                            state, energy or any other arrays
+        world, data         the name of a world, which plumb simulates; or frames, or a dict or a file with frames and, for the
+                            probe, state, energy or any other arrays
         count, steps        trajectories and frames of the world; videos of this seed should not be in the training data
         context             frames that the model sees before it rolls out
         phase_space         whether the latents are positions, then momenta, so that kappa gives a verdict.
@@ -281,13 +324,15 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
     if world is not None and world.kind != "trajectory":
         rooms, frames, encoded = True, None, None
         frame = (world.image[0],) * 2 + (world.image[2],)
-        found.left_out.update({name: "rooms have no states" for name in ("phase_space", "probe", "dynamics")})
+        found.left_out.update({name: "rooms have no states" for name in ("phase_space", "probe", "dynamics", "interventions")})
+        found.left_out["forecast"] = "in rooms surprise judges the predicted frames"
     else:
         frames = _frames(arrays["frames"])
         frame = frames.shape[2:]
         if not 0 < context < frames.shape[1] - 5:
             raise ValueError(f"context is {context}, wanted 1 to {frames.shape[1] - 6} for {frames.shape[1]} steps")
         encoded = functions.encode(frames)
+        found.record["causal"] = functions.is_causal(frames, encoded)
         _measure_states(found, functions, world, arrays, frames, encoded, context, phase_space, seed)
     if rooms and step is not None and decode is not None:
         found.add("surprise", lambda: _judge_rooms(functions, frame, tuples, seed))
@@ -295,7 +340,7 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
         found.left_out["surprise"] = "rooms=True asks for it; it needs step and decode" if not rooms else "it needs step and decode"
     record = {"world": world.name if world else None, "latents": None if encoded is None else int(encoded.shape[2]),
               "context": context, **{name: one.to_dict() for name, one in found.parts.items() if isinstance(one, Result)},
-              "interventions": found.record.get("interventions"), "left_out": found.left_out}
+              "causal": found.record.get("causal"), "interventions": found.record.get("interventions"), "left_out": found.left_out}
     kept = {"encoded": encoded} if encoded is not None else {}
     return ModelEvaluation(json.dumps(record), found.parts, kept)
 

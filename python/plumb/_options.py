@@ -67,3 +67,27 @@ def with_options(*structs, leave=(), names=None):
         return call
 
     return decorate
+
+
+def with_signature_of(other, leave=(), **defaults):
+    """Gives a function that passes **options on to `other` the keyword arguments of that one, and the text that describes them.
+
+    `leave` are arguments that it sets itself; `defaults` replaces default values."""
+    def decorate(function):
+        plain = inspect.signature(function)
+        fixed = [one for one in plain.parameters.values() if one.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]
+        names = [one.name for one in fixed]
+        more = [one.replace(default=defaults.get(one.name, one.default)) for one in inspect.signature(other).parameters.values()
+                if one.name not in (*names, *leave, "self") and (function.__name__ == "canonical" or one.kind is inspect.Parameter.KEYWORD_ONLY)]
+
+        @functools.wraps(function)
+        def call(*arguments, **options):
+            return function(*arguments, **options)
+
+        call.__signature__ = plain.replace(parameters=[*fixed, *more])
+        call.option_rows = getattr(other, "option_rows", [])
+        found = (inspect.getdoc(other) or "").partition("\nOptions:\n")[2]
+        call.__doc__ = inspect.cleandoc(function.__doc__ or "") + (f"\n\nOptions:\n{found}" if found else "")
+        return call
+
+    return decorate

@@ -9,18 +9,20 @@ import numpy as np
 from ._arrays import options_struct, pointer, to_numpy, view
 from ._inputs import input_struct, kept_arrays, make_views, run_measure
 from ._native import ShapeError, call, lib, new_result, record
-from ._options import with_options
+from ._options import with_options, with_signature_of
 from ._results import Kappa, Measurement, Symetric
 
 METHODS = ("pr", "mlp", "both")
 
 
-def _kappa_options(given, positions):
+def _kappa_options(given, positions, trajectories):
     """kappa's options; `angles` is a list of flags, one per true position."""
     angles, constants = given.pop("angles", None), given.pop("constants", None)
     opt = options_struct("kappa_options", given)
     if constants is not None:
         values = to_numpy(constants, "constants")
+        if values.shape[:1] != (trajectories,) or values.ndim > 2:
+            raise ShapeError(f"constants has shape {values.shape}, wanted ({trajectories},) or ({trajectories}, k), one row per trajectory")
         opt.constants = ctypes.pointer(view(values.reshape(len(values), -1)))
     if angles is not None:
         if len(angles) != positions:
@@ -114,7 +116,7 @@ def measure(latent, truth, *, variance=None, momenta=None, lagrangian=False, can
     published = _symetric_options({**common, **nonfinite, "threads": threads, **(symetric or {})}, views["momenta"])
     common["drop_nonfinite"] = drop_nonfinite
     basis = views["canonical"] or views["truth"]
-    own = _kappa_options({**common, "angles": angles, "constants": constants, **(kappa or {})}, basis.shape[2] // 2)
+    own = _kappa_options({**common, "angles": angles, "constants": constants, **(kappa or {})}, basis.shape[2] // 2, views["truth"].shape[0])
     moving = options_struct("flow_options", {**common, **(flow or {})})
     opt.symetric, opt.kappa, opt.flow = ctypes.pointer(published), ctypes.pointer(own), ctypes.pointer(moving)
     _, text = run_measure("phase_space", [ctypes.byref(input_struct("phase_space_input", views))], opt)
@@ -136,12 +138,13 @@ def kappa(latent, truth, *, momenta=None, angles=None, constants=None, **options
     """
     views = make_views(["momenta"], latent=latent, momenta=momenta, truth=truth)
     _check_axes(views)
-    opt = _kappa_options({**options, "angles": angles, "constants": constants}, views["truth"].shape[2] // 2)
+    opt = _kappa_options({**options, "angles": angles, "constants": constants}, views["truth"].shape[2] // 2, views["truth"].shape[0])
     _, text = run_measure("kappa", [pointer(views[n]) for n in ("latent", "momenta", "truth")], opt)
     views.pop("momenta")
     return Kappa(text, None, "phase-space", kept_arrays(views))
 
 
+@with_signature_of(kappa)
 def canonical(*arguments, **options):
     """Deprecated: the old name of plumb.kappa."""
     warnings.warn("plumb.canonical is now plumb.kappa; plumb.measure gives the verdict", DeprecationWarning, stacklevel=2)

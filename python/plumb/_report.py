@@ -51,7 +51,7 @@ class _Report:
 
     def arrays(self, name, arrays):
         rows = (types["named_array"] * max(len(arrays), 1))()
-        views = [view(to_numpy(value, key)) for key, value in arrays.items()]
+        views = [view(to_numpy(value, key, pad=True, text=True)) for key, value in arrays.items()]
         for row, key, one in zip(rows, arrays, views):
             row.name, row.array = key.encode(), one
         call(lib.plumb_report_add_arrays, self.handle, name.encode(), rows, len(arrays))
@@ -95,6 +95,7 @@ def _fill(page, sources, name, options):
             raise TypeError(f"{source!r} is neither a path, nor a result, nor arrays")
 
 
+@with_options("report_options", leave=("name",))
 def figure(figure, *sources, name=None, **options):
     """One figure of a page, such as "phase-space" or "film", as a Figure that a notebook shows. Sources as for plumb.report.
 

@@ -59,8 +59,8 @@ class Result:
         words, rows = self._verdict()
         text = [f"<p><b>{html.escape(words)}</b></p>" if words else "", "<table>"]
         for name, value, interval in rows:
-            text.append(f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{html.escape(value)}</td>"
-                        f"<td style='text-align:left'>{html.escape(interval)}</td></tr>")
+            cells = "".join(f"<td style='text-align:left;padding-right:1em'>{html.escape(words)}</td>" for words in (name, value, interval))
+            text.append(f"<tr>{cells}</tr>")
         text.append("</table>")
         if self._figure:
             from ._report import drawing
@@ -161,7 +161,8 @@ class Symetric(Result):
         # With kappa the record has the verdict, which is what counts.
         if self._record.get("verdict"):
             return f"{self.verdict}: {self.verdict_why}", rows
-        return f"SyMetric {number(self.symetric)} (published): {self.why}", rows
+        # The published words would contradict a verdict, which this has not.
+        return "no verdict: SyMetric alone, as published; plumb.measure gives one", [*rows, ("as published", str(self.why), "")]
 
 
 class Kappa(Result):
@@ -170,7 +171,7 @@ class Kappa(Result):
     def _verdict(self):
         rows = [(name, number(self._record[key]), interval(self._record.get(key + "_ci")))
                 for name, key in (("canonical", "canonical"), ("kappa", "kappa"), ("R2 of the state", "r2_state"))]
-        return f"coordinates: {self.canonical_why}", rows
+        return f"the coordinates alone: {self.canonical_why}", rows
 
 
 class Forecast(Result):
@@ -258,7 +259,8 @@ class Evaluation(Result):
         if "pr" not in self._record:  # a video model
             rows = [(f"accuracy, {name}", number(s["accuracy"]), interval(s["accuracy_ci"]))
                     for name, s in self.overall.items()]
-            return "", rows
+            plain = self.overall.get("plain", {}).get("accuracy")
+            return "" if plain is None else f"{100 * plain:.0f} % of the tuples are told apart by plain surprise; chance is 50 %", rows
         rows = [("VPT", number(self.vpt), interval(self.vpt_ci)), ("R2", number(self.pr["r2"]), interval(self.pr["r2_ci"])),
                 ("Sym", number(self.pr["sym"]), interval(self.pr["sym_ci"])),
                 ("SyMetric", number(self.pr["symetric"]), interval(self.pr["symetric_ci"]))]

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ._arrays import numbers, options_struct
+from ._arrays import numbers, options_struct, whole_number
 from ._native import Handle, _check, call, lib, types
+from ._options import with_options
 
 
 KINDS = ("trajectory", "room", "probe")
@@ -99,6 +100,7 @@ class World:
             at += count
         return Batch(arrays, parameters, self)
 
+    @with_options("world_options", leave=("first",))
     def batch(self, count, steps=None, *, seed=0, first=0, threads=0, **options):
         """Items first .. first+count-1 of this seed, as arrays. `steps` is 60 by default, in rooms 15. Options are those
         of plumb_world_options: dt=0.05, image=64, stride=2, colors="six" ...; rooms have only image.
@@ -111,9 +113,10 @@ class World:
         (1, 4, 15, 32, 32, 3)
         """
         opt = options_struct("world_options", options)
-        steps = steps if steps is not None else self.steps or 60
-        if count < 0 or steps < 1:
-            raise ValueError(f"{count} items of {steps} steps")
+        count, steps = whole_number(count, "count"), whole_number(steps, "steps") if steps is not None else self.steps or 60
+        for name, value, least in (("count", count, 0), ("steps", steps, 1)):
+            if value < least:
+                raise ValueError(f"{name} is {value}, wanted at least {least}")
         _check(lib.plumb_world_check_options(self._handle, steps, ctypes.byref(opt)), None)
         arrays = self._allocate(count, steps, opt)
         members = ROOM_MEMBERS if self.kind != "trajectory" else {}
@@ -134,6 +137,7 @@ class World:
                 raise
         return self._pack(arrays)
 
+    @with_options("world_options", leave=("first",))
     def simulate_from(self, state, parameters=None, steps=60, *, frames=False, **options):
         """Trajectories that start from given states (count, 2n), as a Batch. `parameters` is the dict of a batch, or an array
         (count, total); without it the constants are those of item 0. frames=True draws them too. Options as for batch.
@@ -142,7 +146,7 @@ class World:
         >>> world = plumb.world("mass-spring")
         >>> batch = world.batch(2, steps=5)
         >>> again = world.simulate_from(batch.state[:, 0], batch.parameters, steps=5)
-        >>> abs(again.state - batch.state).max() < 1e-9
+        >>> bool(abs(again.state - batch.state).max() < 1e-9)
         True
         """
         state = np.ascontiguousarray(state, np.float64)
@@ -196,6 +200,7 @@ class World:
             out[quantity.name.decode()] = values
         return out
 
+    @with_options("world_options", leave=("first",))
     def dataset(self, items, steps=None, *, seed=0, first=0, **options):
         """A sequence of `items` dicts of arrays, made when asked for: give it to torch.utils.data.DataLoader
         as it is, with any number of workers.
@@ -207,6 +212,7 @@ class World:
         """
         return Dataset(self, items, steps, seed, first, options)
 
+    @with_options("loader_options", leave=("world",))
     def loader(self, batch=32, window=64, *, states=True, copy=True, world_options=None, **options):
         """An endless iterator of batches, made ahead of their use by threads of the library. Options are those
         of plumb_loader_options: steps=256 (windows are cut out of so many), seed=1, first=0, ahead=2 ...
@@ -228,6 +234,8 @@ class Dataset:
 
     def __init__(self, world, items, steps, seed, first, options):
         self.world, self.items, self.steps, self.seed, self.first = world, items, steps, seed, first
+        if whole_number(items, "items") < 0:
+            raise ValueError(f"items is {items}, wanted at least 0")
         self.options = options
         options_struct("world_options", options)
         self.steps = steps if steps is not None else world.steps or 60

@@ -52,8 +52,15 @@ static plumb_verdict describe_phase_space(char *text, size_t size, const report_
     text_format(published, sizeof published,
                 "The published measure, SyMetric, %s this model (R2 %.4g, Sym %s).",
                 passes ? "accepts" : "rejects", r2, sym);
-    // The first case that holds is used. A degenerate latent space comes early: its Sym has no
-    // meaning.
+    // The sentence of the measure, which all that shows the verdict shows.
+    const char *name = json_tree_string(model->kappa, "verdict"),
+               *why = json_tree_string(model->kappa, "verdict_why");
+    if (name && why) {
+        snprintf(text, size, "%s: %.1000s. %s", name, why, published);
+        return verdict;
+    }
+    // Of an older record: the first case that holds is used. A degenerate latent space comes early:
+    // its Sym has no meaning.
     if (verdict == PLUMB_VERDICT_NOT_DETERMINED) explain_undetermined(text, size, model, published);
     else if (json_tree_double(m, "degenerate") > 0.5)
         text_format(

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -53,7 +54,7 @@ def run_cells():
         if last:
             value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
             print(value)
-            if hasattr(value, "_repr_html_"):
+            if getattr(value, "_figure", None):
                 assert "<svg" in value._repr_html_(), "no figure"
 
 
@@ -64,7 +65,7 @@ def by_number(pattern):
 
 
 def test_every_example_has_a_case_here():
-    assert {path.name[:2] for path in EXAMPLES.glob("[0-9]*")} == {"01", "02", "03", "04", "05", "06", "07", "08"}
+    assert {path.name[:2] for path in EXAMPLES.glob("[0-9]*")} == {f"{number:02}" for number in range(1, 14)}
 
 
 def test_01_measures_a_good_model():
@@ -100,8 +101,49 @@ def test_06_shows_trajectories():
     assert "5 trajectories" in run_python(by_number("06_*"))
 
 
-def test_07_is_a_notebook_whose_cells_run(tmp_path):
+def run_notebook(number, folder):
+    """The cells of a notebook, one after the other, without a kernel; test_notebooks.py has one."""
     code = f"import sys; sys.path.insert(0, {str(SOURCE / 'tests/docs')!r}); sys.path.insert(0, {str(SOURCE / 'tests/support')!r}); " \
            "from test_examples import run_cells; run_cells()"
-    out = run_python("-c", code, cwd=tmp_path, text=(EXAMPLES / by_number("07_*")).read_text())
+    return run_python("-c", code, cwd=folder, text=(EXAMPLES / by_number(f"{number:02}_*")).read_text())
+
+
+def test_07_is_a_notebook_from_latents_to_a_verdict(tmp_path):
+    out = run_notebook(7, tmp_path)
     assert "<Measurement: learnt" in out and "<Measurement: not learnt" in out
+
+
+def test_09_is_a_notebook_from_own_frames_to_a_page(tmp_path):
+    assert "<Evaluation: learnt" in run_notebook(9, tmp_path)
+    assert (tmp_path / "own.html").stat().st_size > 10000
+
+
+def test_12_is_a_notebook_about_surprise(tmp_path):
+    out = run_notebook(12, tmp_path)
+    assert "% of the tuples are told apart by plain surprise" in out and "60 ties of 60" in out and "<Audit: clean" in out
+
+
+# ---- models in PyTorch ----
+
+@pytest.mark.skipif(bool(SANITIZE), reason="PyTorch and a sanitizer do not go together")
+def test_13_has_a_verdict_after_every_epoch():
+    pytest.importorskip("torch", reason="PyTorch is not installed (Debian: python3-torch)")
+    rows = re.findall(r"^(Lightning, )?epoch (\d): .*kappa ([\d.]+), (learnt|not learnt|not determined)", run_python(by_number("13_*")), re.M)
+    plain = [row[1:] for row in rows if not row[0]]
+    assert [row[0] for row in plain] == ["0", "1", "2", "3"] and float(plain[-1][1]) > float(plain[0][1])
+    assert [row[1:] for row in rows if row[0]] in ([], plain), "Lightning trains the same model"
+
+
+@pytest.mark.skipif("PLUMB_LONG" not in os.environ, reason="a minute each; make test-long runs them")
+@pytest.mark.skipif(bool(SANITIZE), reason="PyTorch and a sanitizer do not go together")
+@pytest.mark.parametrize("number", [10, 11])
+def test_10_and_11_train_a_model_and_evaluate_it(number, tmp_path):
+    pytest.importorskip("torch", reason="PyTorch is not installed (Debian: python3-torch)")
+    out = run_python(by_number(f"{number}_*"), tmp_path / "page.html")
+    assert re.search(r"^dynamics: (right|drifts|diverges|wrong)", out, re.M), out
+    read = ast.literal_eval(re.search(r"R2: (\{.*\})", out).group(1))
+    assert min(read["state[0]"], read["state[1]"]) > 0.8, "the model did not find the state"
+    # A model that predicts what it sees uses the position that can be read from it.
+    moved = {name: float(cosine) for name, cosine in re.findall(r"^moved (\w+): .*cosine (-?[\d.]+), slope", out, re.M)}
+    assert set(moved) == {"q", "p"} and max(moved.values()) > 0.5
+    assert "intervention on q" in (tmp_path / "page.html").read_text()

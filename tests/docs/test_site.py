@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from paths import PLUMB, SOURCE
+from paths import LIBRARY, PLUMB, SOURCE
 
-ENVIRONMENT = {**os.environ, "PLUMB": PLUMB}
+ENVIRONMENT = {**os.environ, "PLUMB": PLUMB, "PLUMB_LIBRARY": str(LIBRARY)}
 
 
 def build(root):
@@ -32,6 +32,14 @@ def test_every_page_command_and_header_is_on_the_site(site):
     assert (site / "commands/measure.html").exists()
 
 
+def test_the_notebooks_are_on_the_site_with_their_outputs(site):
+    for path in (SOURCE / "examples").glob("*.ipynb"):
+        page = (site / f"notebooks/{path.stem}.html").read_text()
+        assert page.count("<svg") > 1 and "class='output'" in page, path.name
+        assert f"notebooks/{path.stem}.html" in (site / "index.html").read_text()
+    assert "not learnt: " in (site / "notebooks/07_notebook.html").read_text()
+
+
 def test_words_can_be_searched(site):
     index = (site / "searchindex.js").read_text()
     assert (site / "search.html").exists()
@@ -47,6 +55,7 @@ def test_a_planted_link_that_leads_nowhere_is_caught(site, tmp_path):
         if file.is_file():
             shutil.copy(file, tmp_path)
     (tmp_path / "build").mkdir()
+    (tmp_path / "build/notebooks-env").symlink_to(SOURCE / "build/notebooks-env")
     (tmp_path / "build/docs-env").symlink_to(SOURCE / "build/docs-env")
     with open(tmp_path / "docs/tutorial.md", "a") as page:
         page.write("\n[nowhere](worlds.md#no-such-heading)\n")

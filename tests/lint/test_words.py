@@ -19,6 +19,7 @@ CONTRACT = [
     r"\"--film", r"\"films?\"",  # names as texts in code: the figure, the option
     r"--figure[\", ]+film\b", r"`film`",  # the figure
     r"\bfilms: \d", r"\btensor film\.[a-z]+",  # a key of study files, and a tensor by its old name
+    r"\bfilms: int = \d", r"figure\(\\\"film\\\"",  # the option in the stub, the figure in a notebook
     r"\bfilm\.(?:png|svg)\b",  # the file that the examples of plumb show write
     r"\"film\.[a-z_.%]+\"", r"`film\.[a-z_.*]+`",  # tensors of trained models
     r"\bMPI_I?(?:All)?[Gg]atherv?\b", r"\bcomm_(?:all_?)?gather\w*",  # the collective operation

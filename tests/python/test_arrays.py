@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Any array will do, and is not copied when it need not be."""
 import array
+import pathlib
 
 import package  # noqa: F401
 import numpy as np
@@ -60,7 +61,7 @@ def test_what_is_no_array_of_numbers_is_a_type_error():
 
 
 def test_text_becomes_code_points():
-    text = to_numpy(np.array(["ab", "c"]), "x")
+    text = to_numpy(np.array(["ab", "c"]), "x", text=True)
     assert text.shape == (2, 2) and text.dtype == np.uint32 and text[1, 1] == 0
 
 
@@ -115,6 +116,77 @@ def test_nonsense_is_an_exception_and_never_a_crash(name, nonsense):
         CALLS[name](NONSENSE[nonsense])
         if name == "report": raise TypeError("arrays of any kind may be in a report")
     assert str(raised.value)
+
+
+def ragged(shortest=8):
+    return [one[:shortest + k % 5] for k, one in enumerate(STATE)]
+
+
+def objects(rows):
+    out = np.empty(len(rows), object)
+    out[:] = rows
+    return out
+
+
+# What is refused, and the sentence.
+REFUSED = {
+    "None": (None, "latent is None, wanted an array of real numbers"), "path": (pathlib.Path("z.npz"), r"plumb.read\(path\) reads a file"),
+    "name": ("z.npz", r"latent is str, .*plumb.read"), "dict": ({"a": STATE}, "latent is dict"), "set": ({1}, "latent is set"),
+    "generator": ((x for x in STATE), "latent is generator"), "text": (np.array(["a"]), "latent is an array of text"),
+    "list of text": (["a", "b"], "latent is an array of text"), "list with None": ([STATE[0], None], r"latent\[1\] is None"),
+    "numbers and None": (np.array([1.0, None], object), "latent has None among its values"), "object": (np.array([object()]), "latent has object among its values"),
+    "complex objects": (np.array([1j], object), "latent has complex among its values"),
+    "list with masked values": ([np.ma.masked_less(one, 0) for one in STATE], r"latent\[0\] has \d+ masked values"),
+    "different widths": ([STATE[0], STATE[1][:, :1]], "latent: its arrays differ in more than their first axis"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_is_named_in_a_sentence(case):
+    value, message = REFUSED[case]
+    with pytest.raises((TypeError, ValueError), match=message):
+        plumb.measure(value, STATE)
+    for pad in (False, True):
+        with pytest.raises((TypeError, ValueError)):
+            to_numpy(value, "latent", pad=pad)
+
+
+@pytest.mark.parametrize("value", [STATE.astype(object), objects(list(STATE)), list(STATE), STATE.tolist(), tuple(map(tuple, STATE.tolist())), np.ma.array(STATE)],
+                         ids=["objects", "array of arrays", "list of arrays", "lists", "tuples", "masked"])
+def test_other_forms_are_the_same_numbers(value):
+    assert (to_numpy(value, "x") == STATE).all()
+
+
+def test_ragged_lists_have_nan_after_their_end_where_that_is_known_and_are_refused_elsewhere():
+    for value in (ragged(), [one.tolist() for one in ragged()], objects(ragged())):
+        joined = to_numpy(value, "x", pad=True)
+        assert joined.shape == (10, 12, 2) and np.isnan(joined[0, 8:]).all() and not np.isnan(joined[4]).any()
+        with pytest.raises(ValueError, match="x: its arrays differ in length, 8 to 12"):
+            to_numpy(value, "x")
+    assert plumb.probe(ragged(), ragged()).n == 10
+    with pytest.raises(ValueError, match="a: its arrays differ in length"):
+        plumb.compare({"a": ragged()})
+    with pytest.raises(ValueError, match="latent: its arrays differ in length"):
+        plumb.Metric().update(ragged(), STATE)
+
+
+def test_lists_of_tensors_with_gradients_are_taken():
+    torch = pytest.importorskip("torch")
+    rows = [torch.tensor(one, requires_grad=True) for one in STATE]
+    assert (to_numpy(rows, "x") == STATE).all()
+    losses = [row.sum() for row in rows]
+    assert np.allclose(to_numpy(losses, "x"), STATE.sum((1, 2)))
+    assert to_numpy([[row.sum() for row in rows]] * 2, "x").shape == (2, 10)
+
+
+def test_data_frames_are_arrays_or_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(STATE[0], columns=["q", "p"])
+    assert (to_numpy(frame, "x") == STATE[0]).all()
+    assert to_numpy([frame] * 3, "x").shape == (3, 12, 2)
+    with pytest.raises(TypeError, match="x has str among its values"):
+        to_numpy(pandas.DataFrame({"q": [1.0, 2.0], "name": ["a", "b"]}), "x")
+    assert plumb.compare({"a": pandas.Series(np.arange(10.0)), "b": pandas.Series(np.arange(10.0) + 1)}).pairs[0]["difference"] == -1
 
 
 def test_surprise_takes_none_and_no_nonsense():

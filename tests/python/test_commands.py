@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every command of the program is a function, and the two agree."""
 import inspect
+import io
 import json
 import os
 import signal
@@ -169,6 +170,38 @@ def test_sweep_trains_a_study(inside):
     assert len(found.runs) == 2 and {one["model"] for one in found.runs} == {"hgn++"}
     with pytest.raises(plumb.PlumbError, match="nothing.yaml"):
         plumb.sweep("nothing.yaml", "runs")
+
+
+def test_plans_are_those_of_the_program(inside):
+    assert plumb.settings("hgn++")["learning_rate"]["help"] and "trajectories" in plumb.settings("predrnn")
+    wanted = json.loads(run("train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--set", "batch=4", "--plan", "--json"))
+    assert plumb.train_plan("hgn++", world="mass-spring", preset="tiny", settings={"batch": 4}) == wanted
+    (inside / "study.yaml").write_text("name: s\nruns: [{model: hgn++, world: mass-spring, preset: tiny, steps: 2, seed: [1, 2]}]\n")
+    assert [one["state"] for one in plumb.sweep_plan("study.yaml", "runs")["runs"]] == ["new", "new"]
+    assert "--array" in (inside / plumb.sweep_slurm("study.yaml", "runs", minutes=30)).read_text()
+    for call in (lambda: plumb.settings("nothing"), lambda: plumb.train_plan("hgn++", world="nothing"), lambda: plumb.sweep_plan("none.yaml", "runs")):
+        with pytest.raises(plumb.PlumbError, match="noth|none"):
+            call()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("tqdm", [False, True])
+def test_progress_is_shown_with_tqdm_or_without(inside, monkeypatch, tqdm):
+    if tqdm:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    shown, seen = Terminal(), []
+    monkeypatch.setattr(sys, "stderr", shown)
+    plumb.train("hgn++", world="mass-spring", preset="tiny", steps=3, out="run", callback=seen.append)
+    assert ("3/3" if tqdm else "step 3 of 3") in shown.getvalue() and "loss " in shown.getvalue() and len(seen) == 3
+    shown.truncate(0)
+    plumb.train("hgn++", world="mass-spring", preset="tiny", steps=3, out="run", force=True, progress=False)
+    assert not shown.getvalue().strip("\0")
 
 
 def test_python_m_plumb_is_the_program():

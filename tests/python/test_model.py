@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """evaluate_model and Metric: models whose answer is known, given as functions."""
+import html
 import pickle
+import re
 
 import package  # noqa: F401
 import numpy as np
@@ -71,6 +73,66 @@ def test_a_readout_that_the_model_does_not_use_is_seen():
     assert rolled.phase_space is None and "phase_space" in rolled.left_out
 
 
+def test_an_encoder_that_knows_the_future_is_seen(exact):
+    assert exact.causal is True and "causal" not in repr(exact)
+    # The momentum from the frame after: exact as well, but for the last one.
+    found = plumb.evaluate_model(lambda frames: encode(frames[:, ::-1])[:, ::-1] * [1, -1], step, **SMALL)
+    assert found.causal is False and "encode not causal" in repr(found)
+    drawn = np.random.default_rng(1)
+    assert plumb.evaluate_model(lambda frames: encode(frames) + 0.01 * drawn.normal(size=(*frames.shape[:2], 2)), step, **SMALL).causal is None
+
+    def of_one_length(frames):
+        assert frames.shape[1] == SMALL["steps"]
+        return encode(frames)
+    assert plumb.evaluate_model(of_one_length, step, **SMALL).causal is None
+
+
+@pytest.mark.parametrize("world", ["rooms/freeform", "mass-spring"])
+def test_surprise_on_the_rooms_is_that_of_one_step(world):
+    """The next frame is the last one again: a model without memory, for which all tuples are ties, as plumb.surprise says too."""
+    found = plumb.evaluate_model(lambda frames: frames[:, :, ::4, ::4].reshape(*frames.shape[:2], -1), lambda z: z,
+                                 lambda z: np.repeat(np.repeat(z.reshape(len(z), int((z.shape[1] / 3)**0.5), -1, 3), 4, 1), 4, 2),
+                                 world=world, rooms=True, tuples=2, count=20, steps=20)
+    plain = found.surprise.scorers["plain"]
+    assert found.surprise.tuples == 10 and plain["ties"] == 10 and plain["accuracy"] == 0
+    assert (found.dynamics is None) == (world == "rooms/freeform") and "told apart by plain" in repr(found)
+    assert set(found.left_out) == ({"phase_space", "probe", "dynamics", "forecast", "interventions"} if world == "rooms/freeform" else {"phase_space"})
+
+
+class Twins:
+    """Two models with the same latents: the state, and a hidden copy that no linear readout finds, the state times a sign that differs
+    between trajectories, and the sign. Both roll out exactly, and keep the two alike. One moves by the state that can be read, the other
+    by the hidden copy."""
+
+    @staticmethod
+    def join(state, sign):
+        return np.concatenate([state, state * sign, sign], -1)
+
+    @classmethod
+    def encode(cls, frames):
+        z = encode(frames)
+        return cls.join(z, np.where(np.arange(len(z)) % 2, 1.0, -1.0)[:, None, None] * np.ones_like(z[..., :1]))
+
+    @classmethod
+    def step_by_what_is_read(cls, z):
+        return cls.join(step(z[:, :2]), z[:, 4:])
+
+    @classmethod
+    def step_by_the_copy(cls, z):
+        return cls.join(step(z[:, 2:4] * z[:, 4:]), z[:, 4:])
+
+
+def test_interventions_tell_a_model_that_uses_what_can_be_read_from_one_that_does_not():
+    used, unused = (plumb.evaluate_model(Twins.encode, one, **{**SMALL, "count": 40}) for one in (Twins.step_by_what_is_read, Twins.step_by_the_copy))
+    # Nothing else differs: the readouts are the same, and both move as the world moves.
+    assert used.probe.target("state")["linear"]["r2"] == unused.probe.target("state")["linear"]["r2"] > 0.999
+    assert used.dynamics.verdict == unused.dynamics.verdict == "right"
+    assert [one["used"] for one in used.interventions] == [True, True]
+    assert [one["used"] for one in unused.interventions] == [False, False]
+    assert all(abs(one["slope"] - 1) < 0.05 and one["cosine"] > 0.99 > one["placebo_cosine_95"] for one in used.interventions)
+    assert all(abs(one["cosine"]) < 0.3 for one in unused.interventions)
+
+
 def test_frames_are_decoded_and_compared():
     """Decodes by looking up the frame of the nearest state."""
     batch = WORLD.batch(24, steps=30, seed=1000)
@@ -91,10 +153,37 @@ def test_a_wrong_function_is_named(functions, message):
         plumb.evaluate_model(*functions, **SMALL)
 
 
+@pytest.mark.parametrize("framework, plain", [("torch", False), ("torch", True), ("jax", True)])
+def test_tensors_of_other_frameworks_give_the_same_numbers(exact, framework, plain):
+    """A module of PyTorch is found by itself; a plain function that takes tensors needs a word, which the message says."""
+    other = pytest.importorskip("torch" if framework == "torch" else "jax.numpy")
+
+    def encode_tensors(frames):
+        assert not isinstance(frames, np.ndarray) or frames.unsqueeze  # what NumPy does not have
+        return other.as_tensor(encode(np.asarray(frames))) if framework == "torch" else other.asarray(encode(np.asarray(frames)))
+
+    def step_tensors(z):
+        return z @ (other.tensor(TURN).T if framework == "torch" else other.asarray(TURN).T)
+    given = encode_tensors
+    if not plain:
+        given = other.nn.Module()
+        given.forward = encode_tensors
+    how = {"framework": framework} if plain else {}
+    found = plumb.evaluate_model(given, step_tensors, **SMALL, **how)
+    assert found.verdict == "learnt" and np.allclose(found.phase_space.kappa, exact.phase_space.kappa)
+    if plain:
+        with pytest.raises(TypeError, match=f"encode_tensors failed on a NumPy array: .*framework=.*'{framework}'"):
+            plumb.evaluate_model(given, step_tensors, **SMALL)
+
+
 def test_own_data_need_frames():
     batch = WORLD.batch(12, steps=20)
     found = plumb.evaluate_model(encode, data={"frames": batch.frames, "state": batch.state, "energy": batch.energy})
     assert found.probe.target("state")["linear"]["r2"] > 0.99 and found.dynamics is None
+    alone = plumb.evaluate_model(encode, step, data=batch.frames)
+    assert alone.probe is None and alone.left_out["probe"] == "the data have no arrays but frames" and alone.encoded.shape == (12, 20, 2)
+    with pytest.raises(TypeError, match=r"data\[0\] is None"):
+        plumb.evaluate_model(encode, data=[None])
     with pytest.raises(ValueError, match="no array frames"):
         plumb.evaluate_model(encode, data={"state": batch.state})
     with pytest.raises(TypeError, match="one of them"):
@@ -107,6 +196,8 @@ def test_the_result_can_be_kept_and_shown(exact, tmp_path):
     page = exact.page(tmp_path / "page.html")
     text = page.read_text()
     assert "learnt" in text and "<svg" in text and "intervention on q" in text
+    # One sentence everywhere: that of the verdict.
+    assert exact.why == exact.phase_space.why and exact.why in text and exact.why in repr(exact)
 
 
 # ---- Metric ----
@@ -142,6 +233,24 @@ def test_measure_says_one_thing_everywhere():
         found.published.nothing
     with pytest.raises(ValueError, match="method"):
         plumb.measure(state, state, method="polynomial")
+
+
+LATENTS = {"learnt": lambda state: 2 * state, "not learnt": lambda state: np.stack([state[..., 0] * np.exp(0.8 * state[..., 0]), state[..., 1]], -1),
+           "not learnt, by its motion": lambda state: state * np.linspace(1, 0.3, state.shape[1])[:, None], "not determined": lambda state: 2 * state[:3]}
+
+
+@pytest.mark.parametrize("name", LATENTS)
+def test_the_page_and_the_notebook_show_the_sentence_of_the_verdict(name, tmp_path):
+    state = WORLD.batch(30, seed=3).state
+    latent = LATENTS[name](state)
+    found = plumb.measure(latent, state[:len(latent)])
+    assert found.verdict == name.partition(",")[0]
+    sentence = f"{found.verdict}: {found.why}"
+    page = re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]*>", " ", plumb.report(tmp_path / "page.html", found).read_text())))
+    assert sentence in repr(found) and html.escape(sentence) in found._repr_html_() and sentence in page
+    # What stays for those who want one measure alone says of itself that it is no verdict, or gives this one.
+    assert sentence in repr(plumb.symetric(latent, state[:len(latent)]))
+    assert "<b>no verdict: SyMetric alone" in plumb.symetric(latent, state[:len(latent)], kappa=False)._repr_html_()
 
 
 def test_measure_takes_lists_and_leaves_out_what_is_not_finite():
