@@ -237,6 +237,7 @@ def energy_shell(rng, kind, name, count):
         grad = np.stack([maps.jacobian(lambda x: henon_energy(x)[:, None], first)[:, 0, i] for i in range(4)], 1)
         first = first * (1 + (energy - henon_energy(first)) / (grad * first).sum(1))[:, None]
     d = Draw(rng, "henon-heiles", systems.simulate("henon-heiles", first, STEPS))
+    if not np.isfinite(d.truth).all(): return None  # the ray met the shell outside of the well
     wrong = rng.uniform() < 0.4
     f = maps.chain(d.unit(), *([maps.stretch(rng, 2)] if wrong else []), curved(rng, 2, 0.4))
     normals = None if spread else lambda x: maps.jacobian(lambda y: henon_energy(y)[:, None], x)
