@@ -75,7 +75,7 @@ def cross_fit(make, x, y, fold, penalties, fitted=None):
             columns = best == k
             p = Ridge(alpha=penalties[k] * len(a)).fit(a, rows(y, fit)[:, columns]).predict(b)
             part = np.empty((len(b), y.shape[-1]))
-            part[:, columns] = p
+            part[:, columns] = p.reshape(len(b), -1)
             out[np.ix_(fold == tested, np.arange(y.shape[1]), columns)] = part[:, columns].reshape(-1, y.shape[1], columns.sum())
     return out, chosen
 

@@ -292,9 +292,13 @@ plumb_status record_table_write(buffer *out, const char *text, plumb_table_forma
     const json_tree *tree = NULL;
     const plumb_status st = json_tree_read(&tree, &mem, text, strlen(text), "record");
     if (!st) {
-        begin_table(&w, titles, 4);
+        // A record of nothing but lists has no table of single values.
+        bool single = format == PLUMB_TABLE_CSV;
+        for (const json_tree *child = tree->child; child; child = child->next)
+            single = single || !(is_object_list(child) || is_object_map(child));
+        if (single) begin_table(&w, titles, 4);
         put_lines(&w, tree, "");
-        end_table(&w);
+        if (single) end_table(&w);
         if (format != PLUMB_TABLE_CSV) put_lists(&w, tree, "");
         buffer_put(out, "", 1);
     }

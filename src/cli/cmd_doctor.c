@@ -6,16 +6,16 @@
 #include "cli/common/command.h"
 
 typedef struct doctor_command {
-    bool json;
+    cli_format format;
 } doctor_command;
 
+// clang-format off
+#define AT(member) .offset = offsetof(doctor_command, member)
 static const cli_option command_options[] = {
-    {.name = "json",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(doctor_command, json),
-     .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
+// clang-format on
 
 // One row: a part of the build, what was found, and whether that is good.
 static void print_part(const char *part, const char *found, const char *assessment)
@@ -87,13 +87,13 @@ static int run(void *given, int files, char **file)
     if (files) return cli_error(&cmd_doctor, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
     plumb_system_info info;
     plumb_system_get_info(&info);
-    return cli_print(&cmd_doctor, cmd->json, fill_record, print_report, &info);
+    return cli_print(&cmd_doctor, cmd->format, fill_record, print_report, &info);
 }
 
 const cli_command cmd_doctor = {
     .name = "doctor",
     .summary = "what this build and this machine can do",
-    .usage = "[--json]",
+    .usage = "[--format FORMAT]",
     .text =
         "Prints the instruction set, the threads, the kernels of OpenBLAS and the optional parts "
         "of this build, and how to fix what is missing.",

@@ -12,7 +12,8 @@
 
 typedef struct sweep_command {
     plumb_sweep_options sweep;
-    bool plan, slurm, array, json;
+    bool plan, slurm, array;
+    cli_format format;
     int64_t tasks, minutes;
     int cores;
     const char *done;
@@ -38,7 +39,7 @@ static const cli_option command_options[] = {
      .help = "with --slurm: time per task, after which it is queued again"},
     {.name = "array", .kind = OPTION_BOOL, AT(array),
      .help = "run the share of this task of a job array, by SLURM_ARRAY_TASK_ID"},
-    {.name = "json", .group = "output", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -141,7 +142,7 @@ static int write_script(const sweep_command *cmd, const plumb_sweep *sweep)
         plumb_sweep_write_slurm(path, sweep, program, &options, tasks, cmd->cores, cmd->minutes);
     if (st) return cli_status_error(c, st);
     const sweep_output output = {cmd, sweep, NULL, path};
-    return cli_print(c, cmd->json, fill_script_record, print_script, &output);
+    return cli_print(c, cmd->format, fill_script_record, print_script, &output);
 }
 
 // ---- the plan ----
@@ -178,7 +179,7 @@ static int print_plan(const sweep_command *cmd, const plumb_sweep *sweep)
     progress_end();
     int code = EXIT_DONE;
     if (st) code = cli_last_error(c);
-    else if (cmd->json) code = cli_print_record(c, record);
+    else if (cmd->format) code = cli_print_as(c, record, cmd->format);
     else print_cost(cmd, sweep, &cost);
     plumb_record_free(record);
     return code;
@@ -232,7 +233,7 @@ static int run_study(sweep_command *cmd, const plumb_sweep *sweep)
     if (plumb_distributed_rank()) return st ? EXIT_FAILED : EXIT_DONE; // rank 0 prints for all
     if (st) return cli_status_error(c, st);
     const sweep_output output = {cmd, sweep, &result, NULL};
-    const int code = cli_print(c, cmd->json, fill_record, print_summary, &output);
+    const int code = cli_print(c, cmd->format, fill_record, print_summary, &output);
     if (code || !result.failed) return code;
     return cli_error(c, EXIT_FAILED, "%lld of %lld runs failed; %s/results.jsonl has the reasons",
                      (long long)result.failed, (long long)result.runs, cmd->sweep.out);

@@ -9,7 +9,8 @@
 typedef struct train_command {
     plumb_training_options train;
     option_list set;
-    bool list, plan, json;
+    bool list, plan;
+    cli_format format;
 } train_command;
 
 // clang-format off
@@ -32,7 +33,7 @@ static const cli_option command_options[] = {
     {.name = "resume", FROM(training_options, train, "resume")},
     {.name = "force", .letter = 'f', FROM(training_options, train, "force")},
     {.name = "threads", FROM(training_options, train, "threads")},
-    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
+    CLI_FORMAT_OPTIONS,
     {0},
 };
 // clang-format on
@@ -114,8 +115,8 @@ static void print_setting(const plumb_model_setting *setting)
 static int list_settings(const train_command *cmd, const char *model)
 {
     const cli_command *c = &cmd_train;
-    plumb_record *record = cmd->json ? plumb_record_create() : NULL;
-    if (cmd->json && !record) return cli_error(c, EXIT_FAILED, "out of memory");
+    plumb_record *record = cmd->format ? plumb_record_create() : NULL;
+    if (cmd->format && !record) return cli_error(c, EXIT_FAILED, "out of memory");
     if (record) plumb_record_set_string(record, "model", model);
     if (record) plumb_record_begin_array(record, "settings");
     plumb_model_setting setting;
@@ -132,7 +133,7 @@ static int list_settings(const train_command *cmd, const char *model)
     int code = st ? cli_error(c, EXIT_USAGE, "%s", plumb_last_error()) : EXIT_DONE;
     if (record && !st) {
         plumb_record_end(record);
-        code = cli_print_record(c, record);
+        code = cli_print_as(c, record, cmd->format);
     }
     plumb_record_free(record);
     return code;
@@ -210,7 +211,7 @@ static int print_plan(const train_command *cmd)
     cli_show_log(c);
     const plumb_status st = plumb_training_estimate(&cost, record, &cmd->train);
     int code = st ? cli_status_error(c, st) : EXIT_DONE;
-    if (!st && cmd->json) code = cli_print_record(c, record);
+    if (!st && cmd->format) code = cli_print_as(c, record, cmd->format);
     else if (!st) print_plan_page(&cost);
     plumb_record_free(record);
     return code;
@@ -243,7 +244,7 @@ static int run(void *given, int files, char **file)
     int code = st == PLUMB_EVALUE ? EXIT_USAGE : st ? EXIT_FAILED : EXIT_DONE;
     if (!plumb_distributed_rank())
         code = st ? cli_error(c, code, "%s", plumb_last_error())
-                  : cli_print(c, cmd->json, fill_record, print_training, &result);
+                  : cli_print(c, cmd->format, fill_record, print_training, &result);
     plumb_distributed_finalize(false);
     return signals_end(code);
 }

@@ -115,3 +115,12 @@ def test_text_fits_80_columns(arguments, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     wide = [line for line in plumb.run(*arguments).stdout.splitlines() if len(line) > 80]
     assert not wide, "\n".join(wide)
+
+
+@pytest.mark.parametrize("command", [("worlds",), ("doctor",), ("train", "ode", "--preset", "tiny", "--plan"), ("train", "ode", "--settings")],
+                         ids=lambda command: " ".join(command))
+def test_every_table_has_its_formats(command):
+    md, latex, csv = (Program().run(*command, "--format", form).stdout for form in ("md", "latex", "csv"))
+    assert md.lstrip().splitlines()[0].startswith("|") or "\n| " in md
+    assert "\\begin{tabular}" in latex and csv.startswith("key,value,low,high\n") and csv.count("\n") > 5
+    assert "|---|---|---|---|\n\n" not in md, "a table without a row"

@@ -151,6 +151,8 @@ int cli_print(const cli_command *command, cli_format format, cli_fill *fill, cli
               const void *context);
 /// Prints a record as one line of JSON. Returns the exit code.
 int cli_print_record(const cli_command *command, plumb_record *record);
+/// Prints a record in any format but text. Returns the exit code.
+int cli_print_as(const cli_command *command, plumb_record *record, cli_format format);
 
 /// Writes one record per item to `path` (--items), filled by `fill`. Returns the exit code.
 typedef void cli_item_record(plumb_record *record, const void *result, int64_t index);

@@ -103,6 +103,12 @@ static int print_table(const cli_command *command, plumb_record *record, cli_for
     return EXIT_DONE;
 }
 
+int cli_print_as(const cli_command *command, plumb_record *record, cli_format format)
+{
+    return format == CLI_FORMAT_JSON ? cli_print_record(command, record)
+                                     : print_table(command, record, format);
+}
+
 int cli_print(const cli_command *command, cli_format format, cli_fill *fill, cli_print_text *text,
               const void *context)
 {
@@ -113,8 +119,7 @@ int cli_print(const cli_command *command, cli_format format, cli_fill *fill, cli
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(command, EXIT_FAILED, "out of memory");
     fill(record, context);
-    const int code = format == CLI_FORMAT_JSON ? cli_print_record(command, record)
-                                               : print_table(command, record, format);
+    const int code = cli_print_as(command, record, format);
     plumb_record_free(record);
     return code;
 }
