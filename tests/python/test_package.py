@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import package  # noqa: F401
 import numpy as np
@@ -86,7 +85,6 @@ def test_every_command_is_a_function():
 
 
 STATE = np.cumsum(np.random.default_rng(1).normal(size=(12, 20, 2)), 1)
-TAKEN = os.path.join(tempfile.mkdtemp(), "taken.npz")
 
 
 @pytest.mark.parametrize("call, message", [
@@ -105,11 +103,19 @@ TAKEN = os.path.join(tempfile.mkdtemp(), "taken.npz")
     (lambda: plumb.compare([1, 2]), "models is list, wanted a dict"),
     (lambda: plumb.measure(STATE, STATE, constants=[1, 2, 3]), r"constants has shape \(3,\), wanted \(12,\)"),
     (lambda: plumb.show({"frames": plumb.world("pendulum").batch(1, 5).frames}, item=4), "^source: there is no item 4"),
-    (lambda: [plumb.simulate("pendulum", TAKEN, count=1, steps=2) for _ in range(2)], "replace=True replaces it"),
     (lambda: plumb.load_run("hgn++-nothing"), "trained models are .*hgn.+-mass-spring")])
 def test_errors_name_the_python_argument(call, message):
     with pytest.raises((TypeError, ValueError, plumb.PlumbError), match=message):
         call()
+
+
+def test_a_file_that_is_there_is_replaced_only_if_that_is_asked_for(tmp_path):
+    path = plumb.simulate("pendulum", tmp_path / "p.npz", count=1, steps=2)
+    for call in (lambda: plumb.simulate("pendulum", path, count=1, steps=2), lambda: plumb.convert(path, path)):
+        with pytest.raises(plumb.FileError, match="replace=True replaces it|same file"):
+            call()
+    plumb.simulate("pendulum", path, count=2, steps=2, replace=True)
+    assert len(plumb.read(path, "frames")) == 2
 
 
 def test_a_world_has_the_same_options_in_a_file_and_in_memory(tmp_path):
