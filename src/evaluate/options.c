@@ -59,7 +59,7 @@ static const option_spec evaluation_specs[] = {
     {MEMBER(network_trajectories), .kind = OPTION_INT64, .low = 0, .high = 1e9,
      .help = "mlp: at most this many trajectories, also if the network needs more; 0: all it needs"},
     {MEMBER(resize), .kind = OPTION_BOOL,
-     .help = "larger frames of --probes files are resized to those of the model, by the average of areas"},
+     .help = "larger frames of files of probes are resized to those of the model, by the average of areas"},
     {0},
 };
 #undef MEMBER
