@@ -289,7 +289,7 @@ static double get_uniformity_height(const plumb_report *report, const report_mod
 static void format_p(char *out, size_t size, const json_tree *from, const char *key)
 {
     const double p = json_tree_double(from, key);
-    if (p > 0) text_format(out, size, "= %.1g", p);
+    if (p > 0) text_format(out, size, "= %.2g", p);
     else snprintf(out, size, "< 1e-300");
 }
 
