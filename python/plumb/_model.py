@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Evaluates a model that is given as functions: plumb makes the data, calls them, and measures everything that applies."""
 import html
+import inspect
 import json
 import os
 import sys
@@ -23,6 +24,17 @@ PLACEBOS = 20  # random directions
 
 # ---- calling the model ----
 
+def _takes_two(function):
+    """Whether a function, or the forward of a module, can be called with two arguments."""
+    try:
+        inspect.signature(getattr(function, "forward", function)).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # a builtin whose arguments cannot be told
+        return False
+    return True
+
+
 class _Functions:
     """encode, step and decode on NumPy arrays, whatever they are written in."""
 
@@ -35,6 +47,7 @@ class _Functions:
         if framework not in FRAMEWORKS:
             raise ValueError(f"framework is {framework!r}, wanted {', '.join(FRAMEWORKS)}")
         self._encode, self._step, self._decode, self._batch = encode, step, decode, batch
+        self.takes_action = step is not None and _takes_two(step)
         self._guessed = framework == "auto"
         self.framework = self._guess(encode) if self._guessed else framework
 
@@ -94,17 +107,17 @@ class _Functions:
             return None
         return bool(np.allclose(cut, again[:, :half], atol=limit))
 
-    def step(self, latent):
-        after = self._call(self._step, latent)
+    def step(self, latent, action=None):
+        after = self._call(self._step, latent, *([] if action is None else [action]))
         if after.shape != latent.shape:
             raise ValueError(f"step gave shape {after.shape} for latents of shape {latent.shape}, wanted the same")
         return after
 
-    def roll_out(self, start, steps):
-        """start (B, d) and `steps` steps after it: (B, steps + 1, d)."""
+    def roll_out(self, start, steps, action=None):
+        """start (B, d) and `steps` steps after it: (B, steps + 1, d). action (B, steps, a): action t leads to state t + 1."""
         states = [start]
-        for _ in range(steps):
-            states.append(self.step(states[-1]))
+        for t in range(steps):
+            states.append(self.step(states[-1], None if action is None else action[:, t]))
         return np.stack(states, 1)
 
     def decode(self, latent, frame):
@@ -299,7 +312,8 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
 
         encode(frames)      frames (B, T, height, width, channels), float32, 0 to 1, to latents (B, T, d). Causal: latent t may
                             depend on frames 0 to t only, which is checked. A recurrent model keeps its state inside
-        step(z)             latents (B, d) to the latents of the next frame (B, d)
+        step(z)             latents (B, d) to the latents of the next frame (B, d). Where the world or the data have an array
+                            action, step(z, action) is called with the action (B, a) between the two frames
         decode(z)           latents (B, d) to frames (B, height, width, channels)
         world, data         the name of a world, which plumb simulates; or frames, or a dict or a file with frames and, for the
                             probe, state, energy or any other arrays
@@ -345,30 +359,47 @@ def evaluate_model(encode, step=None, decode=None, *, world=None, data=None, cou
     return ModelEvaluation(json.dumps(record), found.parts, kept)
 
 
+def _read_action(found, functions, arrays, frames):
+    """The actions (trajectories, steps, a), or None if nothing drives the system."""
+    if "action" not in arrays:
+        return None
+    action = np.asarray(to_numpy(arrays["action"], "action"), np.float32)
+    action = action[..., None] if action.ndim == 2 else action
+    if action.ndim != 3 or action.shape[0] != frames.shape[0] or action.shape[1] not in (frames.shape[1] - 1, frames.shape[1]):
+        raise ValueError(f"action has shape {action.shape} for frames of shape {frames.shape}, wanted "
+                         f"({frames.shape[0]}, {frames.shape[1]} or {frames.shape[1] - 1}, a)")
+    if functions._step is not None and not functions.takes_action:
+        raise TypeError("the data have an array action, so step is called as step(z, action); it takes one argument only")
+    return action
+
+
 def _measure_states(found, functions, world, arrays, frames, encoded, context, phase_space, seed):
     """All measures of latents beside true states."""
     state = arrays.get("state", arrays.get("truth"))
+    action = _read_action(found, functions, arrays, frames)
     truth = arrays.get("canonical", state)
     if phase_space is None:
         phase_space = truth is not None and encoded.shape[2] == np.shape(truth)[2]
     if phase_space and truth is not None:
         found.add("phase_space", lambda: measure(encoded[:, context:], truth[:, context:],
+                                                 action=None if action is None else action[:, context:],
                                                  energy=arrays["energy"][:, context:] if "energy" in arrays else None))
     else:
         found.left_out["phase_space"] = "phase_space=True asks for it: the latents must be positions, then momenta"
     targets = _targets(world, arrays)
     if targets:
         angles = [f"state[{k}]" for k, flag in enumerate(world.angles) if flag] if world and world.n == world.canonical_n else []
-        found.add("probe", lambda: probe(encoded, targets, angles=angles))
+        found.add("probe", lambda: probe(encoded, targets, angles=angles, action=action))
     else:
         found.left_out["probe"] = "the data have no arrays but frames"
     if functions._step is None:
         found.left_out.update({name: "it needs step" for name in ("dynamics", "forecast", "interventions")})
         return
-    rolled = functions.roll_out(encoded[:, context - 1], frames.shape[1] - context)
+    driven = None if action is None else action[:, context - 1:]
+    rolled = functions.roll_out(encoded[:, context - 1], frames.shape[1] - context, driven)
     if state is not None:
         angles = [k for k, flag in enumerate(world.angles) if flag] if world and world.n == world.canonical_n else ()
-        found.add("dynamics", lambda: dynamics(rolled, encoded[:, context - 1:], state[:, context - 1:], angles=angles,
+        found.add("dynamics", lambda: dynamics(rolled, encoded[:, context - 1:], state[:, context - 1:], angles=angles, action=driven,
                                                energy=arrays["energy"][:, context - 1:] if "energy" in arrays else None))
     else:
         found.left_out["dynamics"] = "the data have no array state"
@@ -379,6 +410,9 @@ def _measure_states(found, functions, world, arrays, frames, encoded, context, p
         found.left_out["forecast"] = "it needs decode"
     if world is None:
         found.left_out["interventions"] = "they need a world that can be started from a changed state"
+        return
+    if action is not None:
+        found.left_out["interventions"] = "they need a world that nothing drives"
         return
     from ._worlds import Batch
     items = Batch({"state": arrays["state"]}, {name: arrays[name] for name in world.parameters})

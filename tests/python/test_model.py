@@ -73,6 +73,53 @@ def test_a_readout_that_the_model_does_not_use_is_seen():
     assert rolled.phase_space is None and "phase_space" in rolled.left_out
 
 
+# ---- actions ----
+
+def driven_arrays(count=24, steps=30):
+    """A free particle that is pushed: position and velocity, the push of each step, and a frame that shows nothing but q and v."""
+    rng = np.random.default_rng(3)
+    action = rng.normal(size=(count, steps, 1))
+    state = np.zeros((count, steps, 2))
+    state[:, 0] = rng.normal(size=(count, 2))
+    for t in range(steps - 1):
+        state[:, t + 1, 1] = state[:, t, 1] + action[:, t, 0]
+        state[:, t + 1, 0] = state[:, t, 0] + 0.1 * state[:, t + 1, 1]
+    return {"frames": np.tile(state[:, :, None, :, None], (1, 1, 2, 1, 3)).astype(np.float32), "state": state, "action": action}
+
+
+def read_frames(frames):
+    return frames[:, :, 0, :, 0]
+
+
+def push(z, action=None):
+    v = z[:, 1:] + (action if action is not None else 0)
+    return np.concatenate([z[:, :1] + 0.1 * v, v], 1)
+
+
+def test_step_is_given_the_action_between_two_frames():
+    found = plumb.evaluate_model(read_frames, push, data=driven_arrays())
+    assert found.dynamics.verdict == "right", found.dynamics.verdict_why
+    assert found.dynamics.to_dict()["driven"] is True and "driven" not in (found.left_out.get("dynamics") or "")
+    # With the actions of the step after, it goes another way.
+    late = driven_arrays()
+    late["action"] = np.roll(late["action"], 1, axis=1)
+    assert plumb.evaluate_model(read_frames, push, data=late).dynamics.verdict != "right"
+
+
+def test_a_step_without_action_is_refused_where_there_are_actions():
+    with pytest.raises(TypeError, match="step is called as step\\(z, action\\)"):
+        plumb.evaluate_model(read_frames, lambda z: z, data=driven_arrays())
+    wrong = driven_arrays()
+    with pytest.raises(ValueError, match="action has shape"):
+        plumb.evaluate_model(read_frames, push, data={**wrong, "action": wrong["action"][:, :7]})
+
+
+def test_a_driven_world_is_evaluated():
+    found = plumb.evaluate_model(lambda frames: frames.reshape(*frames.shape[:2], -1)[:, :, ::97], lambda z, action: z + 0 * action,
+                                 world="pendulum-torque", count=12, steps=20)
+    assert found.dynamics.verdict != "right" and "nothing drives" in found.left_out["interventions"]
+
+
 def test_an_encoder_that_knows_the_future_is_seen(exact):
     assert exact.causal is True and "causal" not in repr(exact)
     # The momentum from the frame after: exact as well, but for the last one.
