@@ -4,6 +4,7 @@
     bench/battery --seed 1 --cases 1200 --out battery.jsonl     judge; continues where it stopped
     bench/battery --report battery.jsonl ...                    tables of one or more files
     bench/battery --report battery.jsonl --figure battery.svg   and a figure of verdicts and errors by number of trajectories
+    bench/battery --nested --seed 1 --cases 80 --out nested.jsonl   each case with 1000 trajectories, and with the first of them
     bench/battery --seed 1 --only 17 --save case.npz            write one case
 """
 import argparse
@@ -12,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,15 +40,26 @@ def judge(plumb, case, folder):
     return {key: record.get(key) for key in KEEP}
 
 
+def first_trajectories(case, count):
+    """The same case with fewer trajectories."""
+    constants = {name: value[:count] for name, value in case.constants.items()}
+    return replace(case, count=count, latent=case.latent[:count], truth=case.truth[:count], constants=constants)
+
+
+def variants(options, number):
+    """The case of this number, or all its sizes."""
+    case = cases.make(options.seed, number, max(cases.COUNTS) if options.nested else None)
+    if case is None: return []
+    return [first_trajectories(case, count) for count in cases.COUNTS] if options.nested else [case]
+
+
 def run(options):
     done = set()
     if os.path.exists(options.out):
         done = {json.loads(line)["number"] for line in open(options.out)}
     with tempfile.TemporaryDirectory() as folder, open(options.out, "a") as out:
-        for number in range(options.first, options.first + options.cases):
-            if number in done: continue
-            case = cases.make(options.seed, number)
-            if case is None: continue
+        for number, case in ((n, c) for n in range(options.first, options.first + options.cases) if n not in done
+                             for c in variants(options, n)):
             line = {"number": number, "seed": options.seed, "name": case.name, "kind": case.kind, "system": case.system,
                     "count": case.count, "n": case.truth.shape[2] // 2, "expected": case.expected,
                     "kappa_true": None if np.isnan(case.kappa) else case.kappa, "undetermined": case.undetermined}
@@ -180,6 +193,7 @@ def main():
     parser.add_argument("--out", default="battery.jsonl")
     parser.add_argument("--report", nargs="+", metavar="F.jsonl")
     parser.add_argument("--figure", metavar="F.svg")
+    parser.add_argument("--nested", action="store_true", help="each case with all numbers of trajectories")
     parser.add_argument("--only", type=int, metavar="NUMBER")
     parser.add_argument("--save", metavar="F.npz")
     options = parser.parse_args()

@@ -268,12 +268,13 @@ OWN = {"angle-wrapped": action_angle, "angle-unwrapped": action_angle, "angle-wr
 KINDS = [*RIGHT, *WRONG, *MOTION, *OWN]
 
 
-def make(seed, number):
-    """Case `number` of a seed, or None if the system has too few pairs for the map."""
+def make(seed, number, count=None):
+    """Case `number` of a seed, or None if the system has too few pairs for the map. count: of trajectories; None: random."""
     rng = np.random.default_rng([seed, number])
     kind = KINDS[number % len(KINDS)]
     name = rng.choice(list(systems.SYSTEMS))
-    count = int(rng.choice(COUNTS, p=COUNT_SHARE))
+    drawn = int(rng.choice(COUNTS, p=COUNT_SHARE))
+    count = count or drawn
     case = OWN[kind](rng, kind, name, count) if kind in OWN else plain_case(rng, kind, name, count)
     if case is not None: case.name = f"{number}.{case.system}.{kind}.{count}"
     return case

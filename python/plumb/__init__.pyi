@@ -286,7 +286,7 @@ class Run:
         points: Optional[int] = None, average: Optional[str] = None, first: int = 0, world: Optional[str] = None, threads: int = 0,
         count: int = 30, steps: int = 1000, measured: int = 100, data: Optional[str] = None, mlp: bool = True, tuples: int = 250,
         films: int = 64, naive: Optional[str] = None, save: Optional[str] = None, allow_training_data: bool = False,
-        protocol: Literal['own', 'paper'] = 'own', best: bool = False, network_trajectories: int = 0) -> Evaluation: ...
+        protocol: Literal['own', 'paper'] = 'own', best: bool = False, network_trajectories: int = 0, resize: bool = False) -> Evaluation: ...
 
 # ---- functions ----
 def measure(latent: ArrayLike, truth: ArrayLike, *, variance: Optional[ArrayLike] = None, momenta: Optional[ArrayLike] = None,
@@ -388,7 +388,8 @@ def evaluate(run: Union[Run, Union[str, os.PathLike[str]]], *, probes: Sequence[
     mask: Optional[str] = None, points: Optional[int] = None, average: Optional[str] = None, first: int = 0,
     world: Optional[str] = None, threads: int = 0, count: int = 30, steps: int = 1000, measured: int = 100, data: Optional[str] = None,
     mlp: bool = True, tuples: int = 250, films: int = 64, naive: Optional[str] = None, save: Optional[str] = None,
-    allow_training_data: bool = False, protocol: Literal['own', 'paper'] = 'own', best: bool = False, network_trajectories: int = 0) -> Evaluation: ...
+    allow_training_data: bool = False, protocol: Literal['own', 'paper'] = 'own', best: bool = False, network_trajectories: int = 0,
+    resize: bool = False) -> Evaluation: ...
 def rollout(run: Union[Run, Union[str, os.PathLike[str]]], count: int = 4, steps: int = 200, *, backward: bool = False, first: int = 0,
     world: Optional[str] = None, data: Optional[str] = None, threads: int = 0, measured: bool = False, traversal_steps: int = 0,
     encoded: bool = True) -> Rollout: ...

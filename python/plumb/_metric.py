@@ -25,7 +25,7 @@ class Metric:
     >>> metric.reset()
     """
 
-    @with_signature_of(measure, leave=("variance", "momenta", "canonical", "energy", "constants"), resamples=200)
+    @with_signature_of(measure, leave=("variance", "momenta", "canonical", "energy", "action", "constants"), resamples=200)
     def __init__(self, trajectories=100, **options):
         if trajectories < 4:
             raise ValueError(f"trajectories is {trajectories}, wanted at least 4")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from paths import BUILD, LONG, PLUMB, SANITIZE
-from program import numbers
+from program import numbers, without_cost
 
 STUDY = """name: small
 defaults: {preset: tiny, steps: 2}
@@ -121,8 +121,8 @@ def check_done(case, done, out):
 
 
 def check_one_line(case, done):
-    """One line that names the command, beside progress: "50 % after 10 s", and of a sweep how each run ended."""
-    lines = [line for line in done.stderr.decode(errors="replace").splitlines() if " % after " not in line and not line.startswith("sweep: ")]
+    """One line that names the command, beside progress and cost: "50 % after 10 s", "50 KB will be written", and of a sweep how each run ended."""
+    lines = [line for line in without_cost(done.stderr.decode(errors="replace")) if not line.startswith("sweep: ")]
     assert len(lines) == 1 and lines[0].startswith(f"plumb {case.name}: "), done.stderr
 
 

@@ -59,11 +59,13 @@ void progress_announced(void)
 // said before it began counts.
 static void announce_duration(double elapsed, double fraction)
 {
-    static const double sure = 2.0, long_seconds = 10.0;
+    static const double sure = 2.0, sure_fraction = 0.01, long_seconds = 10.0;
     struct rusage used;
     char text[32];
     const double all = fraction > 0.0 ? elapsed / fraction : 0.0;
-    if (progress.announced || elapsed < sure || all < long_seconds) return;
+    // Before 1 % the extrapolation may be wrong by hours.
+    if (progress.announced || elapsed < sure || fraction < sure_fraction || all < long_seconds)
+        return;
     progress.announced = true;
     if (progress.terminal && progress.shown) fprintf(stderr, "\r\033[K");
     fprintf(stderr, "plumb %s: about %s", progress.what, table_duration(text, sizeof text, all));
