@@ -75,7 +75,7 @@ def test_a_readout_that_the_model_does_not_use_is_seen():
 
 # ---- actions ----
 
-def driven_arrays(count=24, steps=30):
+def driven_arrays(count=16, steps=30):
     """A free particle that is pushed: position and velocity, the push of each step, and a frame that shows nothing but q and v."""
     rng = np.random.default_rng(3)
     action = rng.normal(size=(count, steps, 1))
