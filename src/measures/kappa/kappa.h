@@ -204,6 +204,15 @@ void kappa_project_slopes(double *J, const kappa_surface *surface, int64_t row, 
 plumb_status kappa_missed_slopes(kappa_work *work);
 
 enum { KAPPA_MAX_NEIGHBOURS = 8 };
+/// What is sorted by a value.
+typedef struct kappa_sort_item {
+    double value;
+    int64_t index;
+} kappa_sort_item;
+
+/// For qsort: by value, equal ones by index, so that the result does not depend on qsort.
+int kappa_compare_items(const void *a, const void *b);
+
 /// Finds nearest states: the rows in the order of their first input.
 typedef struct kappa_neighbours {
     const map_inputs *in;

@@ -8,34 +8,28 @@
 #include "base/status.h"
 #include "measures/kappa/kappa.h"
 
-typedef struct sort_item {
-    double value;
-    int64_t row;
-} sort_item;
-
-// Equal values in the order of the rows, so that the result does not depend on qsort.
-static int compare_items(const void *a, const void *b)
+int kappa_compare_items(const void *a, const void *b)
 {
-    const sort_item *first = a, *second = b;
+    const kappa_sort_item *first = a, *second = b;
     if (first->value != second->value) return first->value < second->value ? -1 : 1;
-    return first->row < second->row ? -1 : first->row > second->row;
+    return first->index < second->index ? -1 : first->index > second->index;
 }
 
 plumb_status kappa_neighbours_init(kappa_neighbours *out, arena *mem, const map_inputs *in,
                                    const kappa_rows *rows)
 {
     *out = (kappa_neighbours){.in = in, .rows = rows};
-    sort_item *item = ARENA_ALLOC(mem, sort_item, rows->rows);
+    kappa_sort_item *item = ARENA_ALLOC(mem, kappa_sort_item, rows->rows);
     out->order = ARENA_ALLOC(mem, int64_t, rows->rows);
     out->place = ARENA_ALLOC(mem, int64_t, rows->rows);
     out->first = ARENA_ALLOC(mem, double, rows->rows);
     if (!item || !out->order || !out->place || !out->first) return PLUMB_EMEMORY;
-    for (int64_t r = 0; r < rows->rows; r++) item[r] = (sort_item){in->x[r * in->dims], r};
-    qsort(item, (size_t)rows->rows, sizeof *item, compare_items);
+    for (int64_t r = 0; r < rows->rows; r++) item[r] = (kappa_sort_item){in->x[r * in->dims], r};
+    qsort(item, (size_t)rows->rows, sizeof *item, kappa_compare_items);
     for (int64_t i = 0; i < rows->rows; i++) {
-        out->order[i] = item[i].row;
+        out->order[i] = item[i].index;
         out->first[i] = item[i].value;
-        out->place[item[i].row] = i;
+        out->place[item[i].index] = i;
     }
     return PLUMB_OK;
 }

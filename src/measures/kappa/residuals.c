@@ -79,13 +79,13 @@ static double missed_along(const double *e, const kappa_work *work, int64_t k)
 
 // Rows and their nearest states in other trajectories.
 typedef struct near_states {
-    int64_t queries, stride; // query q is row q * stride
-    int64_t *neighbour;      // (queries, NEIGHBOURS) rows
-    int64_t *sorted;         // (queries) queries, those with the nearest neighbour first
-    double mean_distance;    // to the nearest neighbour
-    int64_t closest, close;  // queries of the closest pairs, and of those and the close ones
-    int64_t orbits[2];       // pairs of trajectories among the former, and among the others
-    int64_t all_orbits;      // and among all queries
+    int64_t queries, stride;      // query q is row q * stride
+    int64_t *neighbour;           // (queries, NEIGHBOURS) rows
+    int64_t *sorted;              // (queries) queries, those with the nearest neighbour first
+    double mean_distance;         // to the nearest neighbour
+    int64_t closest, close;       // queries of the closest pairs, and of those and the close ones
+    int64_t trajectory_pairs[2];  // pairs of trajectories among the former, and among the others
+    int64_t all_trajectory_pairs; // and among all queries
 } near_states;
 
 // Mean squared differences of output k between states and their neighbours of one rank, over the
@@ -120,13 +120,13 @@ static double variation_slope(variation nearer, variation farther)
     return growth > 0.0 ? fmin(fmax(farther.residual - nearer.residual, 0.0) / growth, 1.0) : 0.0;
 }
 
-// How many independent pairs there are among `pairs` that belong to `orbits` pairs of trajectories:
-// two trajectories that are near at one step are near at many, and `smooth` is how far residuals
-// are alike from step to step. Each pair is also found from its other end.
-static double count_independent(int64_t pairs, int64_t orbits, double smooth)
+// How many independent pairs there are among `pairs` that belong to `trajectory_pairs` pairs of
+// trajectories: two trajectories that are near at one step are near at many, and `smooth` is how
+// far residuals are alike from step to step. Each pair is also found from its other end.
+static double count_independent(int64_t pairs, int64_t trajectory_pairs, double smooth)
 {
-    const double repeats = fmax(0.5 * (double)pairs - (double)orbits, 0.0);
-    return (double)orbits + repeats * (1.0 - smooth) / (1.0 + smooth);
+    const double repeats = fmax(0.5 * (double)pairs - (double)trajectory_pairs, 0.0);
+    return (double)trajectory_pairs + repeats * (1.0 - smooth) / (1.0 + smooth);
 }
 
 // A mean over pairs, and how many of them are independent.
@@ -160,11 +160,12 @@ static double missed_between_closest(const double *e, const kappa_work *work, in
 {
     if (near->closest < MIN_PAIRS) return 0.0;
     const int64_t others = near->close - near->closest;
-    const variation_sample first = {measure_variation(e, work, k, near, 0, 0, near->closest),
-                                    count_independent(near->closest, near->orbits[0], smooth)};
+    const variation_sample first = {
+        measure_variation(e, work, k, near, 0, 0, near->closest),
+        count_independent(near->closest, near->trajectory_pairs[0], smooth)};
     const variation_sample second = {
         measure_variation(e, work, k, near, 0, near->closest, near->close),
-        count_independent(others, near->orbits[1], smooth)};
+        count_independent(others, near->trajectory_pairs[1], smooth)};
     const double share = closest_share / close_share;
     const double square = share * first.mean.square + (1.0 - share) * second.mean.square;
     const double residual = share * first.mean.residual + (1.0 - share) * second.mean.residual;
@@ -178,7 +179,7 @@ static double missed_between_closest(const double *e, const kappa_work *work, in
 static double missed_across(const double *e, const kappa_work *work, int64_t k,
                             const near_states *near, double smooth)
 {
-    const double pairs = count_independent(near->queries, near->all_orbits, smooth);
+    const double pairs = count_independent(near->queries, near->all_trajectory_pairs, smooth);
     const variation_sample first = {measure_variation(e, work, k, near, 0, 0, near->queries),
                                     pairs};
     const variation_sample last = {
@@ -190,18 +191,6 @@ static double missed_across(const double *e, const kappa_work *work, int64_t k,
     return fmax(missed, missed_between_closest(e, work, k, near, smooth));
 }
 
-typedef struct query_distance {
-    double distance;
-    int64_t query;
-} query_distance;
-
-static int compare_distances(const void *a, const void *b)
-{
-    const query_distance *first = a, *second = b;
-    if (first->distance != second->distance) return first->distance < second->distance ? -1 : 1;
-    return first->query < second->query ? -1 : first->query > second->query;
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
     const int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
@@ -210,8 +199,8 @@ static int compare_numbers(const void *a, const void *b)
 
 // How many pairs of trajectories the queries sorted[from .. to) and their nearest states belong to.
 // key: scratch for as many numbers.
-static int64_t count_orbits(int64_t *key, const near_states *near, const kappa_rows *rows,
-                            int64_t from, int64_t to)
+static int64_t count_trajectory_pairs(int64_t *key, const near_states *near, const kappa_rows *rows,
+                                      int64_t from, int64_t to)
 {
     for (int64_t i = from; i < to; i++) {
         const int64_t q = near->sorted[i], a = q * near->stride / rows->steps,
@@ -232,30 +221,30 @@ static plumb_status find_near_states(near_states *near, arena *mem, const kappa_
     near->queries = (rows->rows + near->stride - 1) / near->stride;
     near->neighbour = ARENA_ALLOC(mem, int64_t, (near->queries * NEIGHBOURS));
     near->sorted = ARENA_ALLOC(mem, int64_t, near->queries);
-    query_distance *item = ARENA_ALLOC(mem, query_distance, near->queries);
+    kappa_sort_item *item = ARENA_ALLOC(mem, kappa_sort_item, near->queries);
     int64_t *key = ARENA_ALLOC(mem, int64_t, near->queries);
     if (!near->neighbour || !near->sorted || !item || !key) return PLUMB_EMEMORY;
     kappa_neighbours all;
     plumb_status st = kappa_neighbours_init(&all, mem, &work->map.in, rows);
     for (int64_t q = 0; q < near->queries && !st; q++) {
-        item[q].query = q;
-        item[q].distance = kappa_neighbours_find(near->neighbour + q * NEIGHBOURS, NEIGHBOURS, &all,
-                                                 q * near->stride);
+        item[q].index = q;
+        item[q].value = kappa_neighbours_find(near->neighbour + q * NEIGHBOURS, NEIGHBOURS, &all,
+                                              q * near->stride);
         if (q % 64 == 0) st = status_check_stop();
     }
     if (st) return st;
-    qsort(item, (size_t)near->queries, sizeof *item, compare_distances);
+    qsort(item, (size_t)near->queries, sizeof *item, kappa_compare_items);
     double sum = 0.0;
     for (int64_t q = 0; q < near->queries; q++) {
-        near->sorted[q] = item[q].query;
-        sum += item[q].distance;
+        near->sorted[q] = item[q].index;
+        sum += item[q].value;
     }
     near->mean_distance = sum / (double)near->queries;
     near->closest = (int64_t)(closest_share * (double)near->queries);
     near->close = (int64_t)(close_share * (double)near->queries);
-    near->orbits[0] = count_orbits(key, near, rows, 0, near->closest);
-    near->orbits[1] = count_orbits(key, near, rows, near->closest, near->close);
-    near->all_orbits = count_orbits(key, near, rows, 0, near->queries);
+    near->trajectory_pairs[0] = count_trajectory_pairs(key, near, rows, 0, near->closest);
+    near->trajectory_pairs[1] = count_trajectory_pairs(key, near, rows, near->closest, near->close);
+    near->all_trajectory_pairs = count_trajectory_pairs(key, near, rows, 0, near->queries);
     return PLUMB_OK;
 }
 
@@ -279,8 +268,9 @@ plumb_status kappa_missed_slopes(kappa_work *work)
     plumb_status st = e ? find_near_states(&near, &mem, work) : PLUMB_EMEMORY;
     if (!st)
         work->form.resolution =
-            near.mean_distance *
-            (near.orbits[0] + near.orbits[1] < FEW_PAIRS ? distances_of_few : distances_per_wave);
+            near.mean_distance * (near.trajectory_pairs[0] + near.trajectory_pairs[1] < FEW_PAIRS
+                                      ? distances_of_few
+                                      : distances_per_wave);
     if (!st && !is_exact) st = compute_residuals(e, &mem, work);
     for (int64_t k = 0; k < g->out.count && !st; k++) {
         if (!may_have_waves(g, k)) continue;
