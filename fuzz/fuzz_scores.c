@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 8) options.concept_by = "concept,group";
     const uint8_t *rest = data + 1, *zero = memchr(rest, 0, size - 1);
     const size_t first = zero ? (size_t)(zero - rest) : size - 1;
-    if (zero) options.metadata = fuzz_write("metadata.csv", zero + 1, size - 2 - first);
+    if (zero)
+        options.metadata =
+            fuzz_write(data[0] & 16 ? "metadata.json" : "metadata.csv", zero + 1, size - 2 - first);
     plumb_surprise_losses losses;
     if (plumb_surprise_losses_read(&losses, fuzz_write(names[data[0] % 4], rest, first), &options))
         return 0;

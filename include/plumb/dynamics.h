@@ -14,6 +14,7 @@
 
 #include "plumb/array.h"
 #include "plumb/flow.h"
+#include "plumb/layout.h"
 #include "plumb/record.h"
 #include "plumb/state_forecast.h"
 
@@ -22,7 +23,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_DYNAMICS_VERSION 1
+#define PLUMB_DYNAMICS_VERSION 2
 
 /// The settings. Take them from plumb_dynamics_defaults() and change what you need.
 typedef struct plumb_dynamics_options {
@@ -34,6 +35,9 @@ typedef struct plumb_dynamics_options {
     int64_t resamples; ///< Bootstrap draws for the 95 % intervals; 0: none. Default 2000.
     uint64_t seed;     ///< Of folds, centres and bootstrap. Default 1.
     int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+    /// Of the truth, for the flow: positions first, momenta first, or interleaved. Default
+    /// PLUMB_LAYOUT_POSITIONS_FIRST.
+    plumb_layout truth_layout;
 } plumb_dynamics_options;
 
 /// What is measured.
@@ -103,14 +107,14 @@ typedef struct plumb_dynamics {
     double seconds;    ///< Time of the call.
     char input_hash[33]; ///< XXH3-128 of the arrays, in hexadecimal.
     void *memory;        ///< Private.
-    /// The flow of the readout, if the truth has an even number of columns, positions first, then
-    /// momenta; else `measured` is false.
+    /// The flow of the readout, if the truth has an even number of columns, positions and momenta
+    /// in the order of `truth_layout`; else `measured` is false. Angles are angles in it.
     plumb_flow flow;
     /// Steps left out at the start and at the end, because `encoded` is NaN there.
     int64_t unencoded_before, unencoded_after;
     bool driven; ///< An action that is not 0 was given.
-    /// A doubt about the arrays: some were exchanged, or an angle jumps by a turn. It changes no
-    /// number. NULL: none.
+    /// A doubt about the arrays: some were exchanged, an angle jumps by a turn, or the truth has
+    /// another layout. It changes no number. NULL: none.
     const char *hint;
 } plumb_dynamics;
 

@@ -15,6 +15,7 @@
 #include "plumb/flow.h"
 #include "plumb/forecast.h"
 #include "plumb/kappa.h"
+#include "plumb/layout.h"
 #include "plumb/loader.h"
 #include "plumb/loops.h"
 #include "plumb/model.h"

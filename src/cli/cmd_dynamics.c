@@ -33,6 +33,7 @@ static const cli_option command_options[] = {
      .help = "where arrays have different numbers of steps, take those at the start or at the end"},
     {.name = "angle", .kind = OPTION_STRING, AT(angles), .is_list = true, .value = "K",
      .help = "column K of the truth, from 0, is an angle in radians; repeatable"},
+    {.name = "truth-layout", FROM(dynamics_options, opt, "truth_layout")},
     {.name = "context", FROM(dynamics_options, opt, "context"), .group = "measure"},
     {.name = "deviations", FROM(dynamics_options, opt, "deviations")},
     {.name = "folds", FROM(dynamics_options, opt, "folds")},
@@ -126,6 +127,7 @@ static void print_tables(const void *context)
     table_value("spectrum", r->spectrum, note);
     if (isfinite(r->phase_rate)) table_value("phase", r->phase_rate, "radians per step");
     table_value("range", r->range, "of the motion in the last third, / true one");
+    table_flow(&r->flow);
 }
 
 static void fill_record(plumb_record *record, const void *context)

@@ -20,6 +20,10 @@ typedef struct csv_table {
 /// columns or far too many.
 plumb_status csv_table_read(csv_table *out, arena *mem, const char *path);
 
+/// The same of a .json file: a list of objects, whose members are the columns, or an object of
+/// them, whose names become the column "name". Rows count as lines.
+plumb_status csv_table_read_json(csv_table *out, arena *mem, const char *path);
+
 /// The first column that has one of these names, whatever their case; -1 if there is none.
 int csv_table_find(const csv_table *table, const char *const *names);
 

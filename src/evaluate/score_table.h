@@ -24,8 +24,9 @@ typedef struct score_row {
 typedef struct score_table {
     score_row *row;
     int64_t count, room;
-    bool plausible;  ///< higher scores mean more plausible
-    int64_t skipped; ///< clips of incomplete groups
+    bool plausible;     ///< higher scores mean more plausible
+    bool complete_only; ///< groups of InfLevel, of which those that lack clips are left out
+    int64_t skipped;    ///< clips of incomplete groups
     int64_t motion_count;
 } score_table;
 

@@ -28,17 +28,36 @@ static void print_plain(buffer *html, const json_tree *record, const char *key)
     buffer_printf(html, "</td>");
 }
 
+// A doubt about the arrays, if the measure had one.
+static void print_hint(buffer *html, const json_tree *record)
+{
+    const char *hint = json_tree_string(record, "hint");
+    if (!hint) return;
+    buffer_printf(html, "<p><b>Note</b>: ");
+    html_page_text(html, hint);
+    buffer_printf(html, ".</p>\n");
+}
+
 // ---- probe ----
+
+// Are there numbers of what the action alone tells?
+static bool has_action(const json_tree *list)
+{
+    for (const json_tree *target = list ? list->child : NULL; target; target = target->next)
+        if (isfinite(json_tree_double(target, "controls.action"))) return true;
+    return false;
+}
 
 static void print_targets(buffer *html, const json_tree *list)
 {
+    const bool action = has_action(list);
     for (const json_tree *target = list ? list->child : NULL; target; target = target->next) {
         const bool known = isfinite(json_tree_double(target, "linear.r2"));
         buffer_printf(html, "<tr><td>");
         html_page_text(html, json_tree_string(target, "name"));
         buffer_printf(html, "</td>");
         if (!known) {
-            buffer_printf(html, "<td colspan=5 class=pale>never changes</td></tr>\n");
+            buffer_printf(html, "<td colspan=%d class=pale>never changes</td></tr>\n", 5 + action);
             continue;
         }
         print_score(html, target, "linear.r2", "linear.r2_ci");
@@ -46,6 +65,7 @@ static void print_targets(buffer *html, const json_tree *list)
         print_plain(html, target, "controls.shuffled_max");
         print_plain(html, target, "controls.past");
         print_plain(html, target, "controls.pixels");
+        if (action) print_plain(html, target, "controls.action");
         buffer_printf(html, "</tr>\n");
     }
 }
@@ -57,10 +77,12 @@ static void print_probe(buffer *html, const json_tree *record)
         "<h3>Probes</h3>\n<p>R2 of what is read out of %.0f latents, on trajectories that "
         "were not fitted to.</p>\n<table><tr><th>target</th><th>linear</th>"
         "<th>non-linear</th><th>shuffled, highest</th><th>earlier latents</th>"
-        "<th>pixels</th></tr>\n",
-        json_tree_double(record, "dims"));
+        "<th>pixels</th>%s</tr>\n",
+        json_tree_double(record, "dims"),
+        has_action(json_tree_find(record, "targets")) ? "<th>action alone</th>" : "");
     print_targets(html, json_tree_find(record, "targets"));
     buffer_printf(html, "</table>\n");
+    print_hint(html, record);
 }
 
 // ---- motion ----
@@ -98,6 +120,9 @@ static const state_line motion_lines[] = {
     {"spectrum", "spectrum", "", "Distance of power spectra, 0 to 1"},
     {"phase", "phase_rate", "", "Radians per step by which it gets out of phase"},
     {"range", "range", "", "Of the motion in the last third / the true one"},
+    {"area", "flow.area_rate", "flow.area_rate_ci", "Factor per step, of the flow of the readout"},
+    {"area, true flow", "flow.true_area_rate", "", "1 where nothing is lost"},
+    {"clock", "flow.clock", "flow.clock_ci", "The model's time / true time"},
 };
 
 static void print_dynamics(buffer *html, const json_tree *record)
@@ -107,6 +132,11 @@ static void print_dynamics(buffer *html, const json_tree *record)
     buffer_printf(html, "</b>: ");
     html_page_text(html, json_tree_string(record, "verdict_why"));
     buffer_printf(html, ".</p>\n");
+    print_hint(html, record);
+    const json_tree *driven = json_tree_find(record, "driven");
+    if (driven && driven->kind == JSON_BOOL && driven->number > 0.5)
+        buffer_printf(html, "<p>An action drives the world, so energy and kept quantities decide "
+                            "nothing.</p>\n");
     print_state_lines(html, record, motion_lines, sizeof motion_lines / sizeof *motion_lines);
 }
 

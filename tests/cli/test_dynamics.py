@@ -323,3 +323,61 @@ def test_an_angle_that_jumps_is_noticed(data):
         probed = Program("probe").answer(data.folder / "turned.npz", "--linear-only", "--no-controls")["hint"]
         assert ("column 1 of the truth jumps by a turn" in (hint or "")) == noticed == ("truth[1] jumps by a turn" in (probed or ""))
         assert answer(data.folder / "turned.npz", "--angle", "1")["hint"] is None
+
+
+def two_springs():
+    """Springs of two frequencies, (q1, q2, p1, p2), and the same with 3 % less area per step."""
+    rng = np.random.default_rng(11)
+    radius, phase = rng.uniform(0.5, 1.5, (2, 60, 1)), rng.uniform(0, 6.28, (2, 60, 1))
+    rate = np.array([0.15, 0.26])[:, None, None]
+    angle = rate * np.arange(STEPS) + phase
+    truth = np.concatenate([radius * np.cos(angle), -radius * np.sin(angle)]).transpose(1, 2, 0)
+    return truth, truth * np.exp(-0.0075 * np.arange(STEPS))[:, None]
+
+
+def test_pairs_that_stand_together_are_noticed_and_read(data):
+    """(q1, p1, q2, p2): a hint where nothing is said, and with --truth-layout the numbers of the plain layout."""
+    truth, spiral = two_springs()
+    mix = np.random.default_rng(12).normal(size=(4, 7))
+    file, pairs = data.folder / "springs.npz", [0, 2, 1, 3]
+    np.savez(file, latent=spiral @ mix, encoded=truth @ mix, truth=truth)
+    plain = answer(file, "--linear-only")
+    assert plain["hint"] is None and abs(plain["flow"]["area_rate"] - np.exp(-0.015)) < 1e-3
+    said = run(file, "--linear-only").stdout
+    assert "area  " in said and "determined: not determined" not in said
+    for layout, columns in (("interleaved", pairs), ("momenta-first", [2, 3, 0, 1])):
+        np.savez(file, latent=spiral @ mix, encoded=truth @ mix, truth=truth[..., columns])
+        got = answer(file, "--linear-only", "--truth-layout", layout)
+        assert got["flow"]["area_rate"] == pytest.approx(plain["flow"]["area_rate"], abs=1e-9) and got["hint"] is None
+        assert got["vpt"] == plain["vpt"] and got["truth_layout"] == layout
+        hint = answer(file, "--linear-only")["hint"]
+        assert ("looks like (q1, p1, q2, p2)" in (hint or "")) == (layout == "interleaved")
+    refused("truth_layout velocities", file, "--truth-layout", "velocities", code=2)
+    np.savez(file, latent=spiral @ mix, encoded=truth @ mix, truth=truth[..., :3])
+    refused("truth has 3 columns; truth_layout interleaved needs an even number", file, "--truth-layout", "interleaved")
+
+
+def test_the_flow_of_angles(data):
+    """Two pendulums that turn: sine and cosine are read out, and the flow is that of angle and momentum."""
+    rng = np.random.default_rng(13)
+    p0, phase = rng.uniform(0.1, 0.3, (2, 60, 1)), rng.uniform(-3, 3, (2, 60, 1))
+    t = np.arange(STEPS)
+    shrink = np.exp(-0.004 * t)
+
+    def turning(fade):
+        """Free rotors; with fade the momenta decay and the angles follow them."""
+        p = p0 * (shrink if fade else np.ones(STEPS))
+        q = phase + np.concatenate([np.zeros((2, 60, 1)), np.cumsum(p[..., :-1], -1)], -1)
+        return np.concatenate([q, p]).transpose(1, 2, 0)
+
+    def features(state):
+        return np.concatenate([np.sin(state[..., :2]), np.cos(state[..., :2]), 10 * state[..., 2:]], -1) @ mix
+
+    mix, truth = rng.normal(size=(6, 9)), turning(False)
+    wrapped = truth.copy()
+    wrapped[..., :2] = (truth[..., :2] + np.pi) % (2 * np.pi) - np.pi
+    for states in (truth, wrapped):
+        np.savez(data.folder / "rotors.npz", latent=features(turning(True)), encoded=features(truth), truth=states)
+        flow = answer(data.folder / "rotors.npz", "--linear-only", "--angle", "0", "--angle", "1")["flow"]
+        # Two pairs, each loses exp(-0.004) per step: the mean area rate.
+        assert flow is not None and abs(flow["area_rate"] - np.exp(-0.004)) < 1e-3 and abs(flow["true_area_rate"] - 1) < 1e-3

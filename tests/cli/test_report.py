@@ -276,6 +276,19 @@ def test_arrays_of_an_odd_number_of_latents_are_probed_and_their_motion_is_judge
     assert "How the error of the state grows" in headings(page) and "What can be read out of the latents" in headings(page)
 
 
+def test_the_page_has_doubts_about_the_arrays_what_drives_the_world_and_the_flow(latents, page, tmp_path):
+    late, encoded, truth = (np.load(latents / "odd.npz")[name][:, 3:] for name in ("latent", "encoded", "truth"))
+    driving = np.random.default_rng(2).normal(size=(20, 57, 1))
+    np.savez(tmp_path / "x.npz", latent=encoded, encoded=late, truth=truth, action=driving)  # exchanged
+    report.run(tmp_path / "x.npz", "--out", page)
+    text = page.read_text()
+    assert "<b>Note</b>: the state is read better out of the rollout" in text and "An action drives the world" in text
+    assert "<th>action alone</th>" in text and "<tr><td>area</td>" in text
+    report.run(latents / "odd.npz", "--out", page)
+    text = page.read_text()
+    assert "<b>Note</b>" not in text and "An action drives" not in text and "action alone" not in text
+
+
 def test_predicted_states_have_their_errors(latents, page):
     report.run(latents / "states.npz", "--out", page)
     got = Program("forecast").answer(latents / "states.npz")

@@ -171,6 +171,38 @@ def test_intphys(tmp_path):
     assert abs(got["scorers"]["plain"]["benchmarks"]["intphys"]["relative_error"] - 1 + right.mean()) < 1e-12
 
 
+def test_scores_of_a_language_model(tmp_path):
+    """JSON as people write it by hand: names with what was said, nested folders, a description of the run, labels as JSON."""
+    names = [f"O{b}/{s:02d}/{c}" for b in (1, 2) for s in range(1, 11) for c in range(1, 5)]
+    score = dict(zip(names, rng.random(len(names)).tolist()))
+    possible = {n: n[-1] in "12" for n in names}
+    nested, labels = {}, tmp_path / "labels.json"
+    for n in names:
+        block, scene, clip = n.split("/")
+        nested.setdefault(block, {}).setdefault(scene, {})[clip] = score[n]
+    labels.write_text(json.dumps({n: {"header": {"is_possible": p}, "frames": [1, 2]} for n, p in possible.items()}))
+    (tmp_path / "flat.json").write_text(json.dumps({n: p for n, p in possible.items()}))
+    csv_labels = table(tmp_path / "labels.csv", [{"videoid": n, "label": int(p)} for n, p in possible.items()])
+    files = {"said": {n: {"plausibility": s, "text": "The ball is there."} for n, s in score.items()}, "nested": nested,
+             "model": {"model": "m", "results": [{"video": n, "score": s} for n, s in score.items()]},
+             "wrapped": {"seed": 1, "scores": score}, "chosen": {n: {"answer": {"value": s}} for n, s in score.items()}}
+    want = None
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+        for metadata in labels, tmp_path / "flat.json", csv_labels:
+            options = (["--score", "answer.value"] if name == "chosen" else []) + ([] if name == "said" else ["--plausible"])
+            got = answer(tmp_path / f"{name}.json", "--metadata", metadata, *options)
+            got = {c["name"]: c["scorers"]["plain"]["accuracy"] for c in got["concepts"]}
+            want = want or got
+            assert got == want and set(got) == {"O1", "O2"}, (name, metadata)
+    refused('has no score: no member "score", only "answer"', tmp_path / "chosen.json", "--metadata", labels)
+    refused('has no column "clip" or "name", only "scene", "label"', tmp_path / "said.json", "--metadata",
+            table(tmp_path / "scenes.csv", [{"scene": "a", "label": 1}]))
+    for text, words in (("[]", "expected a list"), ("3", "expected a list"), ("[1]", "an object for each clip"), ("{", "")):
+        (tmp_path / "bad.json").write_text(text)
+        refused(words, tmp_path / "said.json", "--metadata", tmp_path / "bad.json")
+
+
 def test_columns_may_be_the_concept_together(tmp_path):
     rows = [{"clip": f"{t}{c}", "group": t, "possible": c, "Difficulty": "Hard" if t % 2 else "Easy", "Camera": "Moving", "score": t + c}
             for t in range(6) for c in range(2)]

@@ -26,7 +26,7 @@ ALLOWED = {
     "measures/forecast": {"base", "math"},
     "measures/surprise": {"base", "math"},
     "measures/probe": {"base", "math"},
-    "measures/dynamics": {"base", "math", "measures/flow", "measures/probe", "measures/forecast"},
+    "measures/dynamics": {"base", "math", "measures/fit", "measures/flow", "measures/probe", "measures/forecast"},
     "measures": {"base", "math"},
     "compare": {"base", "math", "io"},
     "models": {"base", "math", "engine", "dataset/video.h"},
@@ -54,7 +54,7 @@ ALLOWED = {
 # public header: the module it belongs to.
 PUBLIC = {
     "status": "base", "array": "base", "record": "base", "file": "io", "world": "worlds",
-    "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa",
+    "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa", "layout": "measures/fit",
     "flow": "measures/flow", "loops": "measures/loops",
     "phase_space": "measures/phase_space", "forecast": "measures/forecast", "state_forecast": "measures/forecast", "probe": "measures/probe", "compare": "compare", "dynamics": "measures/dynamics", "surprise": "measures/surprise",
     "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate", "surprise_study": "evaluate",

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/command.h"
 
@@ -137,7 +138,10 @@ void table_flow(const plumb_flow *flow)
         table_row("clock", flow->clock, flow->clock_ci, note);
     }
     putchar('\n');
-    table_paragraph("flow %s: %s", plumb_verdict_name(flow->verdict), flow->why);
+    const char *word = plumb_verdict_name(flow->verdict), *why = flow->why;
+    const size_t length = strlen(word);
+    if (!strncmp(why, word, length) && !strncmp(why + length, ": ", 2)) why += length + 2;
+    table_paragraph("flow %s: %s", word, why);
 }
 
 // MSE as published, and VPT with the number of frames it can count.

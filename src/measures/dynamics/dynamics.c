@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "measures/fit/layout_columns.h"
 
 // clang-format off
 #define MEMBER(member) .name = #member, .offset = offsetof(plumb_dynamics_options, member)
@@ -28,6 +29,9 @@ static const option_spec specs[] = {
      .help = "the probe may use kernels where they are better"},
     {MEMBER(resamples), .kind = OPTION_INT64, .low = 0, .high = 100000000,
      .help = "bootstrap draws for the 95 % intervals; 0: none"},
+    {MEMBER(truth_layout), .kind = OPTION_ENUM, .words = layout_words,
+     .help = "order of the true states, for the flow: (q1, q2, p1, p2), (p1, p2, q1, q2) or "
+             "(q1, p1, q2, p2)"},
     {MEMBER(seed), .kind = OPTION_UINT64, .help = "seed of folds, centres and bootstrap"},
     {MEMBER(threads), .kind = OPTION_INT, .low = 0, .high = PARALLEL_MAX_THREADS,
      .help = "0: all cores; does not affect the result"},
@@ -66,17 +70,6 @@ static plumb_status measure_errors(plumb_state_forecast *out, double *readout,
     return plumb_state_forecast_measure(out, &in, &options);
 }
 
-// The scored steps of an array (trajectories, steps, width), side by side. NULL if out of memory.
-static double *copy_scored(arena *mem, const dynamics_states *s, const double *from, int64_t width)
-{
-    const int64_t scored = s->steps - s->context;
-    double *out = ARENA_ALLOC(mem, double, s->trajectories *scored *width);
-    for (int64_t i = 0; out && i < s->trajectories; i++)
-        memcpy(out + i * scored * width, from + (i * s->steps + s->context) * width,
-               (size_t)(scored * width) * sizeof *out);
-    return out;
-}
-
 // Is anything in an action not 0?
 static bool is_driving(const plumb_array *action)
 {
@@ -88,39 +81,7 @@ static bool is_driving(const plumb_array *action)
     return false;
 }
 
-// The flow in the coordinates of the readout. Where it is not defined it is not measured.
-static plumb_status measure_flow(plumb_flow *out, arena *mem, const dynamics_states *s,
-                                 const double *energy, const plumb_array *action,
-                                 const plumb_dynamics_options *opt)
-{
-    *out = (plumb_flow){0};
-    if (s->dims % 2) return PLUMB_OK;
-    const int64_t shape[] = {s->trajectories, s->steps - s->context, s->dims};
-    double *rollout = copy_scored(mem, s, s->rollout, s->dims);
-    double *truth = copy_scored(mem, s, s->truth, s->dims);
-    double *scored_energy = energy ? copy_scored(mem, s, energy, 1) : NULL;
-    if (!rollout || !truth || (energy && !scored_energy)) return PLUMB_EMEMORY;
-    const plumb_array latent = plumb_array_view(rollout, PLUMB_FLOAT64, 3, shape);
-    const plumb_array state = plumb_array_view(truth, PLUMB_FLOAT64, 3, shape);
-    const plumb_array kept = plumb_array_view(scored_energy, PLUMB_FLOAT64, 2, shape);
-    plumb_array driving;
-    if (action &&
-        array_copy_steps(&driving, mem, action, s->context, action->shape[1] - s->context))
-        return PLUMB_EMEMORY;
-    const plumb_flow_input in = {.size = sizeof in,
-                                 .latent = &latent,
-                                 .truth = &state,
-                                 .energy = energy ? &kept : NULL,
-                                 .action = action ? &driving : NULL};
-    plumb_flow_options options = plumb_flow_defaults();
-    options.drop_nonfinite = true;
-    options.resamples = opt->resamples;
-    options.seed = opt->seed;
-    const plumb_status st = plumb_flow_measure(out, &in, &options);
-    return st == PLUMB_ESHAPE || st == PLUMB_ENUMERIC ? PLUMB_OK : st;
-}
-
-// Were arrays exchanged?
+// Were arrays exchanged, or is their layout another?
 static plumb_status find_hint(plumb_dynamics *out, arena *mem, const dynamics_states *s)
 {
     static const double follows = 0.95, clearly = 0.1;
@@ -140,6 +101,10 @@ static plumb_status find_hint(plumb_dynamics *out, arena *mem, const dynamics_st
                     "column %lld of the truth jumps by a turn: is it an angle? (option "
                     "angle, which reads out its sine and cosine)",
                     (long long)s->wrapped);
+    else if (s->interleaved)
+        text_format(text, sizeof text,
+                    "the truth looks like (q1, p1, q2, p2): the flow reads positions first, then "
+                    "momenta (option truth_layout: interleaved)");
     if (!*text) return PLUMB_OK;
     out->hint = arena_strdup(mem, text);
     return out->hint ? PLUMB_OK : PLUMB_EMEMORY;
@@ -158,6 +123,8 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     kept.context = options->context > part.before ? options->context - part.before : 0;
     out->unencoded_before = part.before;
     out->unencoded_after = part.after;
+    st = dynamics_check_layout(&part.input, opt->truth_layout);
+    if (st) return st;
     st = dynamics_replace_angles(&truth, mem, part.input.truth, given->angles);
     plain.truth = &truth;
     dynamics_states states;
@@ -175,7 +142,12 @@ static plumb_status measure_all(plumb_dynamics *out, arena *mem, const plumb_dyn
     if (!st) st = dynamics_compare_motion(out, mem, &states);
     if (st) return st;
     out->driven = is_driving(in->action);
-    st = measure_flow(&out->flow, mem, &states, energy, in->action, opt);
+    const dynamics_given as_given = {.columns = given->truth->shape[2],
+                                     .angles = given->angles,
+                                     .layout = opt->truth_layout,
+                                     .energy = energy,
+                                     .action = in->action};
+    st = dynamics_measure_flow(&out->flow, mem, &states, &as_given, opt);
     if (st) return st;
     out->r2 = states.r2;
     out->r2_worst = states.r2_worst;

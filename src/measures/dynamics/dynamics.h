@@ -19,7 +19,17 @@ typedef struct dynamics_states {
     int64_t latents;
     double r2_exchanged; ///< of a linear probe fitted to the rollouts; NaN if it was not needed
     int64_t wrapped;     ///< column of the truth that jumps by a turn; -1: none
+    bool interleaved;    ///< the truth looks like (q1, p1, q2, p2), and is read as positions first
 } dynamics_states;
+
+/// What the flow takes from the input: the order of its columns before angles were replaced.
+typedef struct dynamics_given {
+    int64_t columns;           ///< of the truth as given
+    const bool *angles;        ///< (columns) or NULL
+    plumb_layout layout;       ///< of the truth as given
+    const double *energy;      ///< (trajectories, steps) or NULL
+    const plumb_array *action; ///< or NULL
+} dynamics_given;
 
 /// The input without the steps at both ends that no trajectory has encoded latents for.
 typedef struct dynamics_encoded_part {
@@ -48,6 +58,14 @@ plumb_status dynamics_find_conserved(plumb_dynamics *out, arena *mem, const dyna
 
 /// Distributions, spectra, phase, range and growth of the error.
 plumb_status dynamics_compare_motion(plumb_dynamics *out, arena *mem, const dynamics_states *s);
+
+/// Fails with PLUMB_EVALUE or PLUMB_ESHAPE if the truth cannot have this layout.
+plumb_status dynamics_check_layout(const plumb_dynamics_input *in, plumb_layout layout);
+
+/// The flow in the coordinates of the readout, an angle as itself. Where it is not defined it is
+/// not measured. Sets states->interleaved.
+plumb_status dynamics_measure_flow(plumb_flow *out, arena *mem, dynamics_states *states,
+                                   const dynamics_given *given, const plumb_dynamics_options *opt);
 
 /// The verdict, with its reason.
 plumb_status dynamics_decide(plumb_dynamics *out, arena *mem);

@@ -2,6 +2,7 @@
 // The result as a record. Keys are always the same; what was not measured, or is infinite, is null.
 #include "base/options_struct.h"
 #include "measures/dynamics/dynamics.h"
+#include "measures/fit/layout_columns.h"
 
 static void put_conserved(plumb_record *record, const char *key,
                           const plumb_dynamics_conserved *quantity, bool found)
@@ -97,6 +98,7 @@ void plumb_dynamics_record(plumb_record *record, const plumb_dynamics *result,
     plumb_record_set_int(record, "scored", motion->scored);
     plumb_record_set_int(record, "dims", motion->columns);
     plumb_record_set_int(record, "resamples", opt.resamples);
+    plumb_record_set_string(record, "truth_layout", layout_words[opt.truth_layout]);
     plumb_record_set_int(record, "seed", (int64_t)opt.seed);
     plumb_record_set_string(record, "input_hash", result->input_hash);
     plumb_record_set_int(record, "measure_version", PLUMB_DYNAMICS_VERSION);

@@ -6,18 +6,10 @@
 
 #include "base/status.h"
 #include "measures/fit/circle_columns.h"
+#include "measures/fit/layout_columns.h"
 #include "measures/kappa/lagrangian_momenta.h"
 
 static const double turn = 6.283185307179586;
-
-// Where column i of the result is in an array of `columns` columns.
-static int64_t source_column(plumb_layout layout, int64_t i, int64_t columns)
-{
-    const int64_t half = columns / 2;
-    if (layout == PLUMB_LAYOUT_MOMENTA_FIRST) return i < half ? i + half : i - half;
-    if (layout == PLUMB_LAYOUT_INTERLEAVED) return i < half ? 2 * i : 2 * (i - half) + 1;
-    return i;
-}
 
 static plumb_status check_columns(const plumb_array *array, const char *name, bool circle)
 {
@@ -39,7 +31,7 @@ static plumb_status permute_columns(plumb_array *out, arena *mem, const plumb_ar
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < columns; i++)
             plumb_array_to_double(to + r * columns + i, array,
-                                  r * columns + source_column(layout, i, columns), 1);
+                                  r * columns + layout_column(layout, i, columns), 1);
     return PLUMB_OK;
 }
 

@@ -4,9 +4,7 @@
 #include "measures/phase_space/options.h"
 
 #include "base/options_struct.h"
-
-static const char *const layout_words[] = {"positions-first", "momenta-first", "interleaved",
-                                           "velocities",      "circle",        NULL};
+#include "measures/fit/layout_columns.h"
 
 // clang-format off
 #define MEMBER(member) .name = #member, .offset = offsetof(plumb_phase_space_options, member)
