@@ -195,7 +195,7 @@ def test_scores_of_a_language_model(tmp_path):
             got = {c["name"]: c["scorers"]["plain"]["accuracy"] for c in got["concepts"]}
             want = want or got
             assert got == want and set(got) == {"O1", "O2"}, (name, metadata)
-    refused('has no score: no member "score", only "answer"', tmp_path / "chosen.json", "--metadata", labels)
+    refused('has no score: no member "score", only "value"', tmp_path / "chosen.json", "--metadata", labels)
     refused('has no column "clip" or "name", only "scene", "label"', tmp_path / "said.json", "--metadata",
             table(tmp_path / "scenes.csv", [{"scene": "a", "label": 1}]))
     for text, words in (("[]", "expected a list"), ("3", "expected a list"), ("[1]", "an object for each clip"), ("{", "")):
