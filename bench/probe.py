@@ -167,7 +167,7 @@ def network(latent, y, fold):
     for f in range(fold.max() + 1):
         scale = StandardScaler().fit(rows(latent, fold != f))
         target = StandardScaler().fit(rows(y, fold != f))
-        model = MLPRegressor((64,), early_stopping=True, max_iter=300, random_state=1)
+        model = MLPRegressor(hidden_layer_sizes=(64,), early_stopping=True, max_iter=300, random_state=1)
         model.fit(scale.transform(rows(latent, fold != f)), target.transform(rows(y, fold != f)))
         p = target.inverse_transform(model.predict(scale.transform(rows(latent, fold == f))))
         out[fold == f] = p.reshape(-1, *y.shape[1:])
