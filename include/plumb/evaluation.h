@@ -67,7 +67,8 @@ typedef struct plumb_evaluation_options {
     plumb_evaluation_protocol protocol;
     bool best; ///< The weights with the least validation error, not the last. Default false.
     /// Dynamics models: the network of SyMetric has at most this many trajectories, also if its
-    /// parameters need more; 0: as many as they need. Default 0.
+    /// parameters need more; 0: as many as they need, and no network if these are more than 20,000.
+    /// Default 0.
     int64_t network_trajectories;
     /// Video models: larger frames of the files of probes are resized to those of the model, by
     /// the average of areas, and masks to the object at the middle of the area. Default false:

@@ -9,10 +9,16 @@
 #include "base/status.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/model_rollout.h"
+#include "evaluate/state_arrays.h"
 #include "measures/symetric/symetric.h"
 #include "plumb/world.h"
 
-enum { MEASURED_STEPS = 60 }; // frames 0 .. 59, as published [Higgins21]
+enum {
+    MEASURED_STEPS = 60, // frames 0 .. 59, as published [Higgins21]
+    // Of the network of SyMetric; more are made only if they are asked for. The largest number that
+    // the 12 smaller worlds need is 18,184 (md-4); md-16 needs 243,250.
+    MAX_NETWORK_TRAJECTORIES = 20000,
+};
 
 // ---- forecast ----
 
@@ -114,45 +120,6 @@ static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_mod
 
 // ---- phase space ----
 
-// Latents of the model and the true states, for the steps that the model predicts.
-typedef struct state_arrays {
-    plumb_array latent, variance, truth;
-} state_arrays;
-
-// The latents of a Lagrangian model are (q, v); this replaces v by its momenta p.
-static plumb_status replace_velocities(plumb_array *latent, trained_model *trained,
-                                       const rollout_arrays *rollout, int64_t count)
-{
-    const int64_t m = trained->model.dynamics->latents / 2, rows = count * rollout->steps;
-    float *phase = ARENA_ALLOC(&trained->mem, float, (rows * 2 * m));
-    if (!phase) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < rows; i++) {
-        memcpy(phase + i * 2 * m, rollout->latent + i * 2 * m, (size_t)m * sizeof *phase);
-        memcpy(phase + i * 2 * m + m, rollout->momenta + i * m, (size_t)m * sizeof *phase);
-    }
-    *latent = plumb_array_view(phase, PLUMB_FLOAT32, 3, (int64_t[]){count, rollout->steps, 2 * m});
-    return PLUMB_OK;
-}
-
-// Infers the latents of test videos and views them with the true states.
-static plumb_status infer_states(state_arrays *out, trained_model *trained, test_videos *test,
-                                 int64_t steps, int threads)
-{
-    rollout_arrays rollout;
-    const int64_t count = test->videos.count, latents = trained->model.dynamics->latents;
-    const rollout_request request = {.steps = steps, .threads = threads};
-    const plumb_status st = model_rollout_run(&rollout, trained, &test->videos, &request);
-    if (st) return st;
-    model_rollout_drop_states(test, trained, steps);
-    out->latent = plumb_array_view(rollout.latent, PLUMB_FLOAT32, 3,
-                                   (int64_t[]){count, rollout.steps, latents});
-    out->truth = plumb_array_view(test->state, PLUMB_FLOAT64, 3,
-                                  (int64_t[]){count, rollout.steps, test->state_dims});
-    out->variance =
-        plumb_array_view(rollout.variance, PLUMB_FLOAT32, 2, (int64_t[]){count, latents});
-    return rollout.momenta ? replace_velocities(&out->latent, trained, &rollout, count) : PLUMB_OK;
-}
-
 // Which true positions are angles, if the world is known.
 static const bool *find_angles(const trained_model *trained, const plumb_evaluation_options *opt)
 {
@@ -175,7 +142,7 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
     test_videos_request wanted = request_videos(config, TEST_VIDEOS_MEASURE, count, steps);
     wanted.parameters = true;
     plumb_status st = test_videos_get(&test, trained, &wanted);
-    if (!st) st = infer_states(&states, trained, &test, steps, config->all.threads);
+    if (!st) st = state_arrays_infer(&states, trained, &test, steps, config->all.threads);
     if (st) return st;
     status_log("fitting polynomials of %lld latents", (long long)trained->model.dynamics->latents);
     // `canonical` is the state itself if the data have no canonical coordinates.
@@ -225,6 +192,16 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
         const int64_t required = symetric_required_trajectories(
             latents, 2 * phase_space->polynomial.n, steps - dynamics->first_step, &opt);
         const int64_t most = config->all.network_trajectories;
+        if (!most && !config->all.data && required > MAX_NETWORK_TRAJECTORIES) {
+            snprintf(
+                out->network_why, sizeof out->network_why,
+                "a network for %lld latents and %lld true coordinates needs %lld trajectories; "
+                "the option network_trajectories trains it on fewer",
+                (long long)latents, (long long)(2 * phase_space->polynomial.n),
+                (long long)required);
+            status_log("%s", out->network_why);
+            return PLUMB_OK;
+        }
         const int64_t count = most && most < required ? most : required;
         if (count < required) opt.network_few_points = true;
         if (!config->all.data)
@@ -234,10 +211,8 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
         // Only the input frames are rendered: the latents of later steps need no frames.
         wanted.rendered_steps = dynamics->window;
         wanted.canonical = false;
-        test_videos test;
         state_arrays states;
-        plumb_status st = test_videos_get(&test, trained, &wanted);
-        if (!st) st = infer_states(&states, trained, &test, steps, config->all.threads);
+        plumb_status st = state_arrays_make(&states, trained, &wanted);
         if (!st)
             st = plumb_symetric_measure(&phase_space->network, &states.latent, &states.variance,
                                         &states.truth, &opt);

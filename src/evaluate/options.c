@@ -57,7 +57,8 @@ static const option_spec evaluation_specs[] = {
     {MEMBER(best), .kind = OPTION_BOOL,
      .help = "the weights with the least validation error, best.safetensors, not the last ones"},
     {MEMBER(network_trajectories), .kind = OPTION_INT64, .low = 0, .high = 1e9,
-     .help = "mlp: at most this many trajectories, also if the network needs more; 0: all it needs"},
+     .help = "mlp: at most this many trajectories, also if the network needs more; 0: all it needs, "
+             "and no network if these are more than 20,000"},
     {MEMBER(resize), .kind = OPTION_BOOL,
      .help = "larger frames of files of probes are resized to those of the model, by the average of areas"},
     {0},

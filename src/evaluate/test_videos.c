@@ -123,7 +123,9 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
         out->parameters = ARENA_ALLOC(&trained->mem, double, (count * info->parameter_total));
         if (!out->parameters) return PLUMB_EMEMORY;
     }
-    st = parallel_for_progress(count, request->threads, simulate_item, &job, 0.0, 1.0);
+    const double share = request->progress_share > 0.0 ? request->progress_share : 1.0;
+    st = parallel_for_progress(count, request->threads, simulate_item, &job, request->progress_from,
+                               share);
     return st || !out->parameters ? st : pick_constants(out, &trained->mem, info);
 }
 

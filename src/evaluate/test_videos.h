@@ -24,6 +24,7 @@ typedef struct test_videos_request {
     bool states_optional;   ///< a file may have no true states
     bool parameters;        ///< parameters of the trajectories too; a file gives constants only
     int threads;
+    double progress_from, progress_share; ///< of the work that is reported; share 0: all of it
 } test_videos_request;
 
 typedef struct test_videos {

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paths import SOURCE
 from program import Program, numbers
 
 plumb = Program("evaluate")
@@ -67,6 +68,13 @@ def test_the_network_can_be_given_fewer_trajectories_than_it_needs(run):
     assert mlp["trajectories"] == 16 and mlp["train_trajectories"] == 64 and mlp["points_per_parameter"] < 1000
     more = plumb.answer(run, *QUICK, "--network-trajectories", 10**6)["mlp"]
     assert more["points_per_parameter"] >= 1000 and more["train_trajectories"] < 10**5
+
+
+def test_a_network_that_needs_far_too_many_trajectories_is_left_out_with_the_number():
+    got = plumb.answer(SOURCE / "zoo/bodies-md-16", *QUICK, "--no-save")
+    assert got["mlp"]["r2"] is None and "needs 243250 trajectories" in got["mlp"]["why"]
+    fewer = plumb.answer(SOURCE / "zoo/bodies-md-16", *QUICK, "--no-save", "--network-trajectories", 30)
+    assert fewer["mlp"]["r2"] is not None
 
 
 def test_results_json_holds_the_same_numbers(run):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A thin coat over cmocka: TEST registers itself, CHECK_NEAR says both numbers.
+// A thin layer over cmocka: TEST registers itself, CHECK_NEAR says both numbers.
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
 
