@@ -179,15 +179,18 @@ static int read_together(forecast_input *in, const forecast_command *cmd, const 
 }
 
 // Checks which arrays are given, and reads them.
-static int read_input(forecast_input *in, const forecast_command *cmd, int files, char **file)
+static int read_input(forecast_input *in, forecast_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_forecast;
+    // F --truth T: F has the prediction.
+    if (files == 1 && cmd->truth && !cmd->prediction) cmd->prediction = file[--files];
     const bool apart = cmd->truth || cmd->prediction;
     if (files > 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
                          c->name);
     if (files && apart)
-        return cli_error(c, EXIT_USAGE, "takes a file or --truth and --prediction, not both");
+        return cli_error(c, EXIT_USAGE,
+                         "takes a file, a file and --truth, or --prediction and --truth");
     if (apart && (!cmd->truth || !cmd->prediction))
         return cli_error(c, EXIT_USAGE, "--%s is missing", cmd->truth ? "prediction" : "truth");
     if (!files && !apart)
@@ -437,7 +440,7 @@ static int run(void *given, int files, char **file)
 const cli_command cmd_forecast = {
     .name = "forecast",
     .summary = "predicted frames or states: errors and valid prediction time",
-    .usage = "F.npz [--backward F] | --truth F --prediction F [--backward F] [options]",
+    .usage = "F.npz [--truth F] [--backward F] | --prediction F --truth F [options]",
     .text =
         "Compares predicted frames with true ones. F.npz has arrays \"truth\" (or \"frames\") and "
         "\"prediction\", and may have \"prediction_backward\" (or \"backward\"). The error of a "

@@ -320,13 +320,16 @@ static int shape_arrays(measure_arrays *in, const measure_command *cmd)
 static int read_input(measure_arrays *in, measure_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_measure;
+    // F --truth T: F has the latents.
+    if (files == 1 && cmd->truth && !cmd->latent) cmd->latent = file[--files];
     const bool apart = cmd->latent || cmd->truth;
     if (files > 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
     if (cmd->momenta && cmd->phase_space.fit_momenta)
         return cli_error(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
     if (files && apart)
-        return cli_error(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
+        return cli_error(c, EXIT_USAGE,
+                         "takes a file, a file and --truth, or --latent and --truth");
     if (apart && (!cmd->latent || !cmd->truth))
         return cli_error(c, EXIT_USAGE, "--%s is missing", cmd->latent ? "truth" : "latent");
     if (!files && !apart)
@@ -730,7 +733,7 @@ static int run(void *given, int files, char **file)
 const cli_command cmd_measure = {
     .name = "measure",
     .summary = "measure latents: kappa, R2, Sym, SyMetric and the verdict",
-    .usage = "F.npz | --latent F --truth F [--variance F] [options]",
+    .usage = "F.npz [--truth F] | --latent F --truth F [--variance F] [options]",
     .text =
         "Did the model learn the physics? Two questions: are its latents the true phase space in "
         "other canonical coordinates, and do they move as the truth moves? F.npz has arrays "

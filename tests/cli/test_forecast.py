@@ -203,7 +203,7 @@ def test_missing_arrays_and_files_are_one_line(data):
 def test_wrong_usage_is_one_line(data):
     truth = data.folder / "truth.npy"
     refused("--prediction is missing", "--truth", truth, code=2)
-    refused("not both", data.same, "--truth", truth, code=2)
+    refused("a file and --truth", data.same, "--prediction", truth, code=2)
     refused("needs F.npz", code=2)
     refused("--split is for --frames plain", data.same, "--frames", "no-overlap", "--split", 7, code=2)
     refused("did you mean", data.same, "--treshold", 1, code=2)

@@ -184,3 +184,10 @@ def test_mistakes_are_one_line(data):
     truth[2, 3, 1] = np.nan
     refused("trajectory 2, step 3", data.save("a.npz", truth=truth, prediction=data.prediction))
     refused("energy has shape", data.save("a.npz", truth=data.truth, prediction=data.prediction, energy=np.ones(12), prediction_energy=np.ones(12)))
+
+
+def test_prediction_and_truth_in_two_files(data):
+    np.save(data.folder / "prediction.npy", data.prediction)
+    np.save(data.folder / "truth.npy", data.truth)
+    got = answer(data.folder / "prediction.npy", "--truth", data.folder / "truth.npy")
+    assert numbers(got) == numbers(answer(data.file))

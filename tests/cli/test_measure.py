@@ -356,7 +356,7 @@ def test_wrong_values_are_one_line(data):
 def test_wrong_usage_is_one_line(data):
     refused("--truth is missing", "--latent", data.noisy_npy, code=2)
     refused("--latent is missing", "--truth", data.noisy_npy, code=2)
-    refused("not both", data.right, "--truth", data.noisy_npy, code=2)
+    refused("a file and --truth", data.right, "--latent", data.noisy_npy, code=2)
     refused("takes one file, not 2", data.right, data.noise, code=2)
     refused("needs F.npz", code=2)
     for nearest, arguments in (("reference", ("--mode", "refrence")), ("--drop-nonfinite", ("--drop-nonfinate",)),
@@ -492,6 +492,27 @@ def test_layouts_are_named_and_set(tmp_path):
     np.savez(tmp_path / "c.npz", latent=np.stack([q1, p1], 2), truth=circle)
     refused("the layout circle", tmp_path / "c.npz")
     assert answer(tmp_path / "c.npz", "--truth-layout", "circle")["verdict"] == "learnt"
+
+
+def test_momenta_that_are_velocities_are_no_doubt_where_no_form_is_determined(tmp_path):
+    """One orbit of a body of mass 1, whose momenta are its velocities: open, and not for that reason."""
+    def orbit(rate):
+        angle = rate * 0.1 * np.arange(100)
+        return np.stack([np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)], -1).reshape(4, 25, 4)
+
+    np.savez(tmp_path / "x.npz", latent=orbit(0.99), truth=orbit(1))
+    found = answer(tmp_path / "x.npz")
+    assert found["verdict"] == "not determined" and found["hint"] is None
+
+
+def test_latents_and_truth_in_two_files(data, tmp_path):
+    """F --truth T reads the latents from F."""
+    with np.load(data.right) as arrays:
+        np.save(tmp_path / "latent.npy", arrays["latent"])
+        np.save(tmp_path / "truth.npy", arrays["truth"])
+    files = tmp_path / "latent.npy", "--truth", tmp_path / "truth.npy"
+    assert numbers(answer(*files)) == numbers(answer("--latent", *files))
+    assert numbers(answer(data.right, "--truth", tmp_path / "truth.npy")) == numbers(answer("--latent", *files))
 
 
 def test_drop_diverged_is_for_symetric_too(tmp_path):

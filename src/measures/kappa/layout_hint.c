@@ -171,7 +171,8 @@ plumb_status kappa_find_hint(plumb_kappa *out, kappa_work *work, const plumb_arr
                     "the truth has %lld columns and follows from %lld latents: were latent and "
                     "truth exchanged?",
                     (long long)truth->shape[2], (long long)latent->shape[2]);
-    if (!st && !*text && holds && low &&
+    // Where kappa cannot be measured, other momenta would not change that.
+    if (!st && !*text && holds && low && isfinite(out->kappa) &&
         has_velocities(work->rows.latent, &work->rows, work->rows.latent_dims))
         text_format(text, sizeof text,
                     "the second half of the latents is the velocity of the first: are they (q, "
