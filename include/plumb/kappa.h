@@ -107,9 +107,12 @@ typedef struct plumb_kappa {
     /// back: high only if the latents hold the state and keep the form. NaN if it was not measured.
     double symplectic;
     plumb_interval symplectic_ci; ///< 95 %, over trajectories; or NaN.
-    int64_t n, m;                 ///< Degrees of freedom of the truth and of the latents.
-    int64_t n_used;               ///< Of the truth without redundant coordinates.
-    const char *reduced;          ///< Which redundancy was removed, in words; NULL if none.
+    /// Why `symplectic` was asked for and cannot be measured. NULL if it was measured, or not asked
+    /// for.
+    const char *symplectic_why;
+    int64_t n, m;        ///< Degrees of freedom of the truth and of the latents.
+    int64_t n_used;      ///< Of the truth without redundant coordinates.
+    const char *reduced; ///< Which redundancy was removed, in words; NULL if none.
     /// (n, m) share of each latent pair in each true pair. NULL if the true pairs were mixed to
     /// remove redundancy.
     const double *pairs;

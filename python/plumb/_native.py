@@ -29,7 +29,7 @@ STRUCTS = {
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training maps:p",
     "kappa":
         "measured:b kappa:d kappa_ci:interval kappa_constants:d kappa_constants_ci:interval canonical:i why:s hint:s score:d r2_state:d r2_coordinates:d* r2_latent:d r2_local:d r2_nearest:d "
-        "c:d form_error:d form_low:d form_high:d resolution:d symplectic_r2:d symplectic:d symplectic_ci:interval n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
+        "c:d form_error:d form_low:d form_high:d resolution:d symplectic_r2:d symplectic:d symplectic_ci:interval symplectic_why:s n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q diverged_count:q diverged:q* steps:q seconds:d input_hash:B33 memory:p",
     "flow_input": "size:z latent:array* truth:array* energy:array* action:array*",
     "flow":

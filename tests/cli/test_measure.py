@@ -443,6 +443,19 @@ def test_symplectic_by_design_has_a_bar(tmp_path):
     assert found["symplectic"] < 0.7 and found["symplectic_r2"] > 0.99 and found["symplectic_ci"][1] < 0.8
 
 
+def test_symplectic_by_design_says_where_it_knows_nothing(tmp_path):
+    """Springs in angle and action, the angle wrapped."""
+    rng = np.random.default_rng(2)
+    radius, angle = rng.uniform(0.5, 1.5, (60, 1)) * np.ones(40), rng.uniform(-3, 3, (60, 1)) + 0.2 * np.arange(40)
+    truth = np.stack([radius * np.sin(angle), radius * np.cos(angle)], -1)
+    np.savez(tmp_path / "x.npz", latent=np.stack([(angle + np.pi) % (2 * np.pi) - np.pi, radius ** 2 / 2], -1), truth=truth)
+    got = answer(tmp_path / "x.npz", "--symplectic", "--coordinates-only")
+    assert got["symplectic"] is None and "a latent is an angle" in got["symplectic_why"] and got["canonical"] == 1
+    assert answer(tmp_path / "x.npz", "--coordinates-only")["symplectic_why"] is None
+    said = run(tmp_path / "x.npz", "--coordinates-only", "--require", "symplectic", code=3)
+    assert "symplectic is not determined, required at least 0.99" in said.stderr and "not measured: a latent" in said.stdout
+
+
 def test_items_have_the_sums_of_kappa(tmp_path):
     arrays = oscillator()
     np.savez(tmp_path / "x.npz", latent=2 * arrays["latent"], truth=arrays["truth"])

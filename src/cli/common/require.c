@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // --require: thresholds that results must meet, for scripts and CI.
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,12 @@ static int check_requirement(const cli_command *command, const requirement *entr
     const bool met = entry->lower_is_better ? entry->value <= threshold
                                             : entry->value >= threshold; // false for NaN
     if (met) return EXIT_DONE;
+    const char *side = entry->lower_is_better ? "at most" : "at least";
+    if (isnan(entry->value))
+        return cli_error(command, EXIT_REQUIREMENT, "%s is not determined, required %s %.6g",
+                         entry->name, side, threshold);
     return cli_error(command, EXIT_REQUIREMENT, "%s is %.6g, required %s %.6g", entry->name,
-                     entry->value, entry->lower_is_better ? "at most" : "at least", threshold);
+                     entry->value, side, threshold);
 }
 
 // Goes through the comma-separated list. Before measuring only names and values are checked.

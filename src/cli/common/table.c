@@ -101,6 +101,7 @@ void table_kappa(const plumb_kappa *kappa)
     if (isfinite(kappa->symplectic_r2))
         table_value("symplectic R2", kappa->symplectic_r2,
                     "truth to latents by a map symplectic by design, held out");
+    if (kappa->symplectic_why) table_text("symplectic", "not measured: %s", kappa->symplectic_why);
     if (isfinite(kappa->symplectic))
         table_row("symplectic", kappa->symplectic, kappa->symplectic_ci,
                   "the lesser R2 of that map and of one from latents to truth");

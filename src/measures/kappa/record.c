@@ -10,7 +10,7 @@ static void record_unmeasured(plumb_record *record, const char *why)
         "kappa",       "kappa_ci",   "kappa_constants", "kappa_constants_ci", "canonical",
         "kappa_score", "r2_state",   "r2_coordinates",  "r2_latent",          "r2_local",
         "diverged",    "r2_nearest", "symplectic_r2",   "symplectic",         "symplectic_ci",
-        "form",        "hint"};
+        "form",        "hint",       "symplectic_why"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         plumb_record_set_null(record, names[i]);
     plumb_record_set_string(record, "canonical_why", why);
@@ -51,6 +51,8 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     plumb_record_set_double(record, "symplectic", r->symplectic);
     if (isnan(r->symplectic_ci.low)) plumb_record_set_null(record, "symplectic_ci");
     else plumb_record_set_interval(record, "symplectic_ci", r->symplectic_ci);
+    if (r->symplectic_why) plumb_record_set_string(record, "symplectic_why", r->symplectic_why);
+    else plumb_record_set_null(record, "symplectic_why");
     plumb_record_begin_object(record, "form");
     plumb_record_set_double(record, "c", r->c);
     plumb_record_set_double(record, "error", r->form_error);

@@ -374,18 +374,22 @@ static plumb_status score_direction(heldout_sums *out, const kappa_work *work, d
     return st;
 }
 
-// Shears need true pairs as given, and know no angles.
-static bool is_possible(const kappa_work *work)
+// Shears need true pairs as given, and know no angles. NULL if the map can be fitted, else why not.
+static const char *find_obstacle(const kappa_work *work)
 {
     for (int64_t i = 0; i < work->rows.latent_dims; i++)
-        if (work->latent.period[i] > 0.0) return false;
-    return work->truth.is_plain && work->latent.max_deviation > 0.0;
+        if (work->latent.period[i] > 0.0)
+            return "a latent is an angle, and a map symplectic by design knows none";
+    if (!work->truth.is_plain)
+        return "the true coordinates were reduced, and a map symplectic by design needs their "
+               "pairs";
+    return work->latent.max_deviation > 0.0 ? NULL : "the latents never change";
 }
 
 plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work *work, double sign)
 {
     *r2 = *free_r2 = (double)NAN;
-    if (!is_possible(work)) return PLUMB_OK;
+    if (find_obstacle(work)) return PLUMB_OK;
     heldout_sums sums;
     const plumb_status st = score_direction(&sums, work, sign < 0.0 ? -1.0 : 1.0, TRUTH_TO_LATENTS);
     if (st) return st;
@@ -396,7 +400,8 @@ plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work 
 
 plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work)
 {
-    if (!is_possible(work)) return PLUMB_OK;
+    out->symplectic_why = find_obstacle(work);
+    if (out->symplectic_why) return PLUMB_OK;
     heldout_sums sums[2];
     for (int i = 0; i < 2; i++) {
         const plumb_status st = score_direction(&sums[i], work, out->c < 0.0 ? -1.0 : 1.0,
