@@ -723,6 +723,7 @@ static int run(void *given, int files, char **file)
     int code = check_requirements(cmd, &(plumb_phase_space){0}, require_parse);
     if (code == EXIT_DONE) code = parse_angles(cmd);
     if (code != EXIT_DONE) return code;
+    if (require_has(cmd->require, "symplectic")) cmd->kappa.symplectic = true;
     measure_arrays in = {0};
     code = read_input(&in, cmd, files, file);
     if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);

@@ -453,6 +453,7 @@ def test_symplectic_by_design_says_where_it_knows_nothing(tmp_path):
     assert got["symplectic"] is None and "a latent is an angle" in got["symplectic_why"] and got["canonical"] == 1
     assert answer(tmp_path / "x.npz", "--coordinates-only")["symplectic_why"] is None
     said = run(tmp_path / "x.npz", "--coordinates-only", "--require", "symplectic", code=3)
+    # What is required is measured.
     assert "symplectic is not determined, required at least 0.99" in said.stderr and "not measured: a latent" in said.stdout
 
 

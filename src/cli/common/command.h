@@ -322,5 +322,7 @@ require_use require_parse;
 /// After measuring: EXIT_DONE, or EXIT_REQUIREMENT with a line on stderr for each requirement that
 /// is not met.
 require_use require_check;
+/// Is the name one of those of --require? Then it must be measured. May be NULL: require.
+bool require_has(const char *require, const char *name);
 
 #endif

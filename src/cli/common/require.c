@@ -82,3 +82,15 @@ int require_check(const cli_command *command, const char *require, const require
 {
     return check_list(command, require, list, count, true);
 }
+
+bool require_has(const char *require, const char *name)
+{
+    const size_t length = strlen(name);
+    while (require) {
+        const size_t word = strcspn(require, ",=");
+        if (word == length && !strncmp(require, name, length)) return true;
+        require = strchr(require, ',');
+        if (require) require++;
+    }
+    return false;
+}
