@@ -72,7 +72,8 @@ static void correlate_block(coordinate_descent *descent, const poly_design_block
         return;
     }
     if (descent->z_leader != block->leader)
-        vector_product(descent->z, descent->design->x + block->leader * n, descent->r, n);
+        vector_product(descent->z, descent->design->x + block->leader * descent->design->x_stride,
+                       descent->r, n);
     descent->z_leader = block->leader;
     vector_dots(g, block->columns, n, block->count, descent->z, n);
 }
@@ -85,7 +86,8 @@ static void step_residual(coordinate_descent *descent, const poly_design_block *
     const double *column = block->columns + i * n;
     if (block->leader < 0) vector_axpy(descent->r, -change, column, n);
     else
-        vector_axpy_product(descent->r, -change, column, descent->design->x + block->leader * n, n);
+        vector_axpy_product(descent->r, -change, column,
+                            descent->design->x + block->leader * descent->design->x_stride, n);
 }
 
 // One block without a Gram matrix of all features: inside it the correlations follow each change

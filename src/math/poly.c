@@ -90,7 +90,7 @@ void poly_gradient(double *gradient, const poly *basis, int64_t monomial, double
 void poly_expand(double *out, const poly *basis, int degree, const double *x, int64_t stride,
                  int64_t n)
 {
-    for (int64_t i = 0; i < basis->dims; i++)
+    for (int64_t i = 0; i < basis->dims && x != out; i++)
         memcpy(out + i * stride, x + i * stride, (size_t)n * sizeof *out);
     // Degree k, first variable i: x_i times a run of degree k - 1.
     for (int k = 2; k <= degree; k++)

@@ -44,7 +44,7 @@ void poly_gradient(double *gradient, const poly *basis, int64_t monomial, double
                    const double *x);
 
 /// Values of all monomials up to `degree` at n points: out (monomials, stride), from x (dims,
-/// stride). n is a multiple of VECTOR_PAD.
+/// stride), which may be the start of `out`. n is a multiple of VECTOR_PAD.
 void poly_expand(double *out, const poly *basis, int degree, const double *x, int64_t stride,
                  int64_t n);
 

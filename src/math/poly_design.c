@@ -16,20 +16,23 @@ enum {
 };
 
 // Degrees 1 .. low of rows first .. first+n-1: the stored ones, or computed in `scratch`.
+// *x are the variables of these rows, *x_stride apart.
 static const double *get_lower_block(const poly_design *design, int64_t first, int64_t n,
-                                     int64_t *stride, const double **x, double *scratch)
+                                     int64_t *stride, const double **x, int64_t *x_stride,
+                                     double *scratch)
 {
     if (design->stored) {
         *stride = design->stride;
         *x = design->x + first;
+        *x_stride = design->x_stride;
         return design->stored + first;
     }
     double *base = scratch + design->stored_count * design->block_rows;
     for (int64_t i = 0; i < design->poly->dims; i++)
-        memcpy(base + i * design->block_rows, design->x + i * design->stride + first,
+        memcpy(base + i * design->block_rows, design->x + i * design->x_stride + first,
                (size_t)n * sizeof *base);
     poly_expand(scratch, design->poly, design->low, base, design->block_rows, n);
-    *stride = design->block_rows;
+    *stride = *x_stride = design->block_rows;
     *x = base;
     return scratch;
 }
@@ -51,9 +54,9 @@ void poly_design_correlate(double *g, const poly_design *design, const double *r
     memset(g, 0, (size_t)basis->count * sizeof *g);
     for (int64_t first = 0; first < design->stride; first += block) {
         const int64_t n = first + block <= design->stride ? block : design->stride - first;
-        int64_t stride;
+        int64_t stride, x_stride;
         const double *x;
-        const double *low = get_lower_block(design, first, n, &stride, &x, scratch);
+        const double *low = get_lower_block(design, first, n, &stride, &x, &x_stride, scratch);
         // The stored degrees, then the top degree: x_i (column . r) = column . (x_i r).
         vector_dots(part, low, stride, design->stored_count, r + first, n);
         for (int64_t f = 0; f < design->stored_count; f++) g[f] += part[f];
@@ -61,7 +64,7 @@ void poly_design_correlate(double *g, const poly_design *design, const double *r
         const int64_t top = basis->first[basis->order], below = basis->first[basis->order - 1];
         for (int64_t i = 0; i < basis->dims; i++) {
             const int64_t *run = basis->run[basis->order];
-            vector_product(z, x + i * stride, r + first, n);
+            vector_product(z, x + i * x_stride, r + first, n);
             vector_dots(part, low + (below + basis->run[basis->order - 1][i]) * stride, stride,
                         run[i + 1] - run[i], z, n);
             for (int64_t f = run[i]; f < run[i + 1]; f++) g[top + f] += part[f - run[i]];
@@ -85,7 +88,7 @@ static void split_column(const double **low, const double **x, const poly_design
     const int64_t offset = feature - basis->first[degree] - basis->run[degree][i];
     *low = design->stored +
            (basis->first[degree - 1] + basis->run[degree - 1][i] + offset) * design->stride;
-    *x = design->x + i * design->stride;
+    *x = design->x + i * design->x_stride;
 }
 
 // A column before centring, whether or not the lower degrees are stored.
@@ -100,9 +103,9 @@ static void raw_column(double *out, const poly_design *design, int64_t feature)
     }
     int64_t v[POLY_MAX_ORDER];
     const int degree = poly_variables(v, design->poly, feature);
-    memcpy(out, design->x + v[0] * design->stride, (size_t)design->stride * sizeof *out);
+    memcpy(out, design->x + v[0] * design->x_stride, (size_t)design->stride * sizeof *out);
     for (int k = 1; k < degree; k++) {
-        const double *x = design->x + v[k] * design->stride;
+        const double *x = design->x + v[k] * design->x_stride;
         for (int64_t i = 0; i < design->stride; i++) out[i] *= x[i];
     }
 }
@@ -133,7 +136,7 @@ void poly_design_apply(double *y, const poly_design *design, const int64_t *feat
         const int degree = poly_variables(v, design->poly, features[k]);
         for (int64_t i = 0; i < design->stride; i++) {
             double product = weights[k];
-            for (int j = 0; j < degree; j++) product *= design->x[v[j] * design->stride + i];
+            for (int j = 0; j < degree; j++) product *= design->x[v[j] * design->x_stride + i];
             y[i] += product;
         }
     }
@@ -150,9 +153,9 @@ static void compute_moments(poly_design *design, double *scratch)
     for (int64_t i = 0; i < block; i++) ones[i] = 1.0;
     for (int64_t first = 0; first < design->stride; first += block) {
         const int64_t n = first + block <= design->stride ? block : design->stride - first;
-        int64_t stride;
+        int64_t stride, x_stride;
         const double *x;
-        const double *low = get_lower_block(design, first, n, &stride, &x, scratch);
+        const double *low = get_lower_block(design, first, n, &stride, &x, &x_stride, scratch);
         vector_moments(design->mean, design->norm2, low, stride, design->stored_count, ones, n);
         if (design->low == basis->order) continue;
         const int64_t top = basis->first[basis->order], below = basis->first[basis->order - 1];
@@ -160,7 +163,7 @@ static void compute_moments(poly_design *design, double *scratch)
             const int64_t *run = basis->run[basis->order];
             vector_moments(design->mean + top + run[i], design->norm2 + top + run[i],
                            low + (below + basis->run[basis->order - 1][i]) * stride, stride,
-                           run[i + 1] - run[i], x + i * stride, n);
+                           run[i + 1] - run[i], x + i * x_stride, n);
         }
     }
     for (int64_t f = 0; f < basis->count; f++) {
@@ -189,7 +192,7 @@ static plumb_status sum_gram(poly_design *design, arena *mem)
         const int64_t n = first + block <= design->rows ? block : design->rows - first;
         const int64_t padded = vector_padded(n);
         for (int64_t i = 0; i < basis->dims; i++)
-            memcpy(base + i * block, design->x + i * design->stride + first,
+            memcpy(base + i * block, design->x + i * design->x_stride + first,
                    (size_t)padded * sizeof *base);
         poly_expand(columns, basis, basis->order, base, block, padded);
         for (int64_t f = 0; f < count; f++)
@@ -258,20 +261,27 @@ static plumb_status make_blocks(poly_design *design, arena *mem)
     return PLUMB_OK;
 }
 
+// The variables of the rows, in the first `dims` of `columns` columns, with zeros behind the rows.
+// NULL if out of memory.
+static double *copy_rows(arena *mem, const poly_rows *rows, int64_t columns, int64_t dims,
+                         int64_t stride)
+{
+    double *copy = ARENA_ALLOC(mem, double, (columns * stride));
+    for (int64_t i = 0; copy && i < dims; i++)
+        memcpy(copy + i * stride, rows->x + i * rows->stride + rows->first,
+               (size_t)rows->count * sizeof *copy);
+    return copy;
+}
+
 plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
                               const poly_rows *rows, poly_design_kind kind)
 {
     *out = (poly_design){.poly = basis, .rows = rows->count, .stride = vector_padded(rows->count)};
     out->low = basis->order > 1 ? basis->order - 1 : 1;
     out->stored_count = basis->first[out->low + 1];
-    double *copy = ARENA_ALLOC(mem, double, (basis->dims * out->stride));
     out->mean = ARENA_ALLOC(mem, double, basis->count);
     out->norm2 = ARENA_ALLOC(mem, double, basis->count);
-    if (!copy || !out->mean || !out->norm2) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < basis->dims; i++)
-        memcpy(copy + i * out->stride, rows->x + i * rows->stride + rows->first,
-               (size_t)rows->count * sizeof *copy);
-    out->x = copy;
+    if (!out->mean || !out->norm2) return PLUMB_EMEMORY;
 
     // The lower degrees: stored, or made block by block.
     int64_t bytes = 8;
@@ -281,10 +291,16 @@ plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
         (!huge && bytes <= MAX_STORED_BYTES && kind != POLY_DESIGN_LOW_MEMORY)) {
         if (huge)
             return fail(PLUMB_EMEMORY, "the lower degrees of the polynomial do not fit in memory");
-        out->stored = ARENA_ALLOC(mem, double, (out->stored_count * out->stride));
+        out->x = out->stored = copy_rows(mem, rows, out->stored_count, basis->dims, out->stride);
         if (!out->stored) return PLUMB_EMEMORY;
-        poly_expand(out->stored, basis, out->low, copy, out->stride, out->stride);
+        out->x_stride = out->stride;
+        poly_expand(out->stored, basis, out->low, out->stored, out->stride, out->stride);
     } else {
+        const bool padded = rows->count % VECTOR_PAD == 0 && rows->first % VECTOR_PAD == 0;
+        out->x = padded ? rows->x + rows->first
+                        : copy_rows(mem, rows, basis->dims, basis->dims, out->stride);
+        if (!out->x) return PLUMB_EMEMORY;
+        out->x_stride = padded ? rows->stride : out->stride;
         out->block_rows = vector_padded(BLOCK_BYTES / 8 / out->stored_count + 1);
         if (out->block_rows > out->stride) out->block_rows = out->stride;
     }

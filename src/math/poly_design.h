@@ -20,8 +20,9 @@ typedef struct poly_design_block {
 
 typedef struct poly_design {
     const poly *poly;
-    int64_t rows, stride;      ///< stride: rows, padded with zeros to a multiple of VECTOR_PAD.
-    const double *x;           ///< (dims, stride) the variables.
+    int64_t rows, stride; ///< stride: rows, padded with zeros to a multiple of VECTOR_PAD.
+    const double *x;      ///< (dims, stride) the variables, x_stride apart.
+    int64_t x_stride;
     int low;                   ///< Degrees 1 .. low are stored; the top degree follows from them.
     int64_t stored_count;      ///< Features of these degrees.
     double *stored;            ///< (stored_count, stride) not centred. NULL: made block by block.
@@ -47,8 +48,8 @@ typedef struct poly_rows {
     int64_t stride, first, count;
 } poly_rows;
 
-/// The rows are copied; all memory is in `mem`. `basis` must outlive the design. Fails with
-/// PLUMB_EMEMORY.
+/// All memory is in `mem`. Rows that need no zeros behind them are not copied, so `basis` and
+/// `rows->x` must outlive the design. Fails with PLUMB_EMEMORY.
 plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
                               const poly_rows *rows, poly_design_kind kind);
 

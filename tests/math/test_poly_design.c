@@ -89,10 +89,10 @@ static void check_gram(const dense *d, const poly_design *got)
 
 TEST(every_kind_is_the_dense_matrix_at_odd_sizes_and_all_orders)
 {
-    static const int64_t row_counts[] = {2, 7, 33, 300};
+    static const int64_t row_counts[] = {2, 7, 32, 33, 300};
     for (int order = 1; order <= 5; order++)
         for (int64_t dims = 1; dims <= 4; dims++)
-            for (int r = 0; r < 4; r++) {
+            for (int r = 0; r < 5; r++) {
                 dense d;
                 dense_init(&d, dims, order, row_counts[r]);
                 dense_random(&d, (uint64_t)(100 * order + 10 * dims + r), 0.5);
@@ -129,6 +129,32 @@ TEST(rows_in_the_middle_are_those_rows_and_no_others)
     const size_t count = (size_t)d.poly.count;
     CHECK(memcmp(whole.mean, part.mean, count * sizeof(double)) == 0);
     CHECK(memcmp(whole.gram, part.gram, count * whole.gram_stride * sizeof(double)) == 0);
+    dense_clear(&middle);
+    dense_clear(&d);
+}
+
+TEST(rows_that_need_no_zeros_are_not_copied)
+{
+    // Rows 16 .. 39 of 56, where the design lies in the middle of longer columns.
+    enum { FIRST = 16, COUNT = 24 };
+    dense d, middle;
+    dense_init(&d, 3, 2, 56);
+    dense_random(&d, 4, 0.5);
+    dense_init(&middle, 3, 2, COUNT);
+    dense_random(&middle, 5, 0.5);
+    for (int v = 0; v < 3; v++)
+        memcpy(middle.x + v * middle.stride, d.x + v * d.stride + FIRST, COUNT * sizeof *d.x);
+    dense_expand(&middle);
+    for (int k = 0; k < KINDS; k++) {
+        poly_design got;
+        const poly_rows rows = {d.x, d.stride, FIRST, COUNT};
+        CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, &rows, kinds[k]));
+        CHECK((got.x == d.x + FIRST) == (got.stored == NULL));
+        check_moments(&middle, &got);
+        check_columns(&middle, &got);
+        check_correlations(&middle, &got);
+        check_apply(&middle, &got);
+    }
     dense_clear(&middle);
     dense_clear(&d);
 }
