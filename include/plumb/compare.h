@@ -46,8 +46,8 @@ PLUMB_API plumb_status plumb_compare_add_file(plumb_compare *compare, const char
 
 /// One model.
 typedef struct plumb_compare_model {
-    const char *name;
-    int64_t runs;
+    const char *name;  ///< As it was added.
+    int64_t runs;      ///< Score files or records that were added under this name.
     double mean;       ///< Over runs and items.
     plumb_interval ci; ///< 95 % interval, bootstrap over items.
     double deviation;  ///< Standard deviation over runs of their means; NaN with one run.
@@ -67,11 +67,11 @@ typedef struct plumb_compare_pair {
 /// The result. Free what it owns with plumb_compare_result_clear().
 typedef struct plumb_compare_result {
     const plumb_compare_model *model; ///< (models) in the order of the input.
-    int64_t models;
-    const plumb_compare_pair *pair; ///< (pairs); none with one item.
-    int64_t pairs;
-    int64_t items;
-    void *memory; ///< Private.
+    int64_t models;                   ///< At least 2.
+    const plumb_compare_pair *pair;   ///< (pairs); none with one item.
+    int64_t pairs;                    ///< models (models - 1) / 2, or 0.
+    int64_t items;                    ///< Scores of each run, the same items for all.
+    void *memory;                     ///< Private.
 } plumb_compare_result;
 
 /// Sets the first `size` bytes of `options` to the defaults.

@@ -74,20 +74,20 @@ typedef enum plumb_dynamics_verdict {
 /// that of the rollout. Each is the root of the mean over trajectories of (last third - first
 /// third)^2, in deviations of the quantity between trajectories.
 typedef struct plumb_dynamics_conserved {
-    bool measured;
-    double truth, encoded, rollout;
+    bool measured;                  ///< False: there is none, and the other members are 0 or NaN.
+    double truth, encoded, rollout; ///< The change, in deviations; 0 if it is conserved.
     double trend; ///< Mean over trajectories of (last - first third) of the rollout, in deviations.
     double share; ///< Found: variance within trajectories / all variance, of the truth.
 } plumb_dynamics_conserved;
 
 /// The result. Free what it owns with plumb_dynamics_clear().
 typedef struct plumb_dynamics {
-    plumb_dynamics_verdict verdict;
-    const char *why;             ///< One or two sentences.
-    double r2;                   ///< Of the probe, mean over the columns of the truth.
-    double r2_worst;             ///< Of the column that is read out worst.
-    plumb_state_forecast motion; ///< Readout of the rollout against the truth.
-    plumb_state_forecast floor;  ///< Readout of the encoded latents against the truth.
+    plumb_dynamics_verdict verdict; ///< How the rollout moves.
+    const char *why;                ///< One or two sentences.
+    double r2;                      ///< Of the probe, mean over the columns of the truth.
+    double r2_worst;                ///< Of the column that is read out worst.
+    plumb_state_forecast motion;    ///< Readout of the rollout against the truth.
+    plumb_state_forecast floor;     ///< Readout of the encoded latents against the truth.
     double growth; ///< Slope per step of the mean over trajectories of the log of the error, while
                    ///< it grows: up to 0.5 deviations.
     double growth_lyapunov; ///< `growth` / Lyapunov exponent of the truth; NaN if not chaotic.

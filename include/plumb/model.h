@@ -17,7 +17,7 @@ PLUMB_API const char *plumb_model_name(int64_t index);
 
 /// A setting of a model, as plain text.
 typedef struct plumb_model_setting {
-    char name[64];
+    char name[64];     ///< "learning_rate", as in --set.
     char accepts[256]; ///< "a whole number from 1 to 64", "elbo|geco".
     char paper[64];    ///< Value in the preset paper.
     char cpu[64];      ///< Value in the preset cpu.

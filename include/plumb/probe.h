@@ -56,8 +56,8 @@ typedef struct plumb_probe_input {
     /// steps, or `lengths`.
     const plumb_array *latent;
     const plumb_probe_target *targets; ///< (target_count)
-    int64_t target_count;
-    const plumb_array *lengths; ///< (trajectories) steps of each, or NULL.
+    int64_t target_count;              ///< At least 1.
+    const plumb_array *lengths;        ///< (trajectories) steps of each, or NULL.
     /// (trajectories, steps, height, width, channels) what the model saw, or NULL. For controls.
     const plumb_array *frames;
     /// (trajectories, steps, a) what drove the system, or NULL. For a control.
@@ -98,9 +98,9 @@ typedef struct plumb_probe_line {
     const char *group; ///< The name of its array.
     bool angle;        ///< Read out as sine and cosine, whose errors are added up.
     bool constant;     ///< The target never changes: its scores are NaN, and no group counts it.
-    plumb_probe_score linear;
+    plumb_probe_score linear;    ///< Of the linear probe.
     plumb_probe_score nonlinear; ///< NaN if not measured.
-    plumb_probe_found found;
+    plumb_probe_found found;     ///< By which of the two it is found.
     // Controls: R2 of the linear probe if not said otherwise; NaN if not measured.
     double shuffled, shuffled_max;                     ///< Shuffled targets: mean, largest.
     double nonlinear_shuffled, nonlinear_shuffled_max; ///< The same of the non-linear probe.
@@ -115,18 +115,18 @@ typedef struct plumb_probe_line {
 
 /// The result. Free what it owns with plumb_probe_clear().
 typedef struct plumb_probe {
-    double r2;                    ///< Mean over targets of the linear R2.
-    double r2_nonlinear;          ///< The same of the non-linear probe; NaN if not measured.
-    const plumb_probe_line *line; ///< (count) targets, in the order of the input.
-    int64_t count;
-    const plumb_probe_line *group; ///< (group_count) arrays of more than one target.
-    int64_t group_count;
-    int64_t trajectories, steps, dims;         ///< Of the latents.
-    int64_t rows;                              ///< Steps of all trajectories.
-    int64_t nonlinear_rows;                    ///< Rows of the non-linear probe, a part of many.
-    int64_t folds;                             ///< That were used.
-    int64_t ood_fitted, ood_tested;            ///< Trajectories of each half; 0 without `ood`.
-    double ood_limit;                          ///< The value that divides them; NaN without.
+    double r2;                         ///< Mean over targets of the linear R2.
+    double r2_nonlinear;               ///< The same of the non-linear probe; NaN if not measured.
+    const plumb_probe_line *line;      ///< (count) targets, in the order of the input.
+    int64_t count;                     ///< Columns of all targets.
+    const plumb_probe_line *group;     ///< (group_count) arrays of more than one target.
+    int64_t group_count;               ///< 0 if every array has one column.
+    int64_t trajectories, steps, dims; ///< Of the latents.
+    int64_t rows;                      ///< Steps of all trajectories.
+    int64_t nonlinear_rows;            ///< Rows of the non-linear probe, a part of many.
+    int64_t folds;                     ///< That were used.
+    int64_t ood_fitted, ood_tested;    ///< Trajectories of each half; 0 without `ood`.
+    double ood_limit;                  ///< The value that divides them; NaN without.
     int64_t fitted[PLUMB_PROBE_FRACTIONS + 1]; ///< Trajectories fitted to: 1/8, 1/4, 1/2, all.
     double seconds;                            ///< Time of the call.
     char input_hash[33];                       ///< XXH3-128 of the arrays, in hexadecimal.

@@ -52,8 +52,8 @@ typedef struct plumb_state_forecast_value {
 
 /// A prediction that needs no model.
 typedef struct plumb_state_forecast_baseline {
-    double vrmse;
-    double vpt; ///< Mean over trajectories.
+    double vrmse; ///< As that of the prediction.
+    double vpt;   ///< Mean over trajectories.
 } plumb_state_forecast_baseline;
 
 /// The result. Free what it owns with plumb_state_forecast_clear().
@@ -88,10 +88,10 @@ typedef struct plumb_state_forecast {
     int64_t samples;                     ///< 0 without an axis of samples.
     int64_t diverged;                    ///< Trajectories whose prediction is NaN or infinite.
     int64_t trajectories, steps, scored; ///< `scored` = steps - context.
-    int64_t space, columns;
-    double seconds;      ///< Time of the call.
-    char input_hash[33]; ///< XXH3-128 of the arrays, in hexadecimal.
-    void *memory;        ///< Private.
+    int64_t space, columns;              ///< Points of the field, 1 for states; values at each.
+    double seconds;                      ///< Time of the call.
+    char input_hash[33];                 ///< XXH3-128 of the arrays, in hexadecimal.
+    void *memory;                        ///< Private.
 } plumb_state_forecast;
 
 /// Sets the first `size` bytes of `options` to the defaults.

@@ -15,7 +15,7 @@ extern "C" {
 
 /// One property with one context length. Shares of right pairs; a tie is wrong.
 typedef struct plumb_surprise_study_row {
-    const char *property;
+    const char *property; ///< "object_permanence" ...: a block of the study.
     const char *context;  ///< "2", "4", ...; "filtered": the least loss over all contexts.
     int64_t frame_step;   ///< 0 if the file does not say.
     const char *file;     ///< The file that it is from, the first of several ranks.
@@ -27,7 +27,7 @@ typedef struct plumb_surprise_study_row {
 
 /// One property: its best context, and what remains if the choice is made on other pairs.
 typedef struct plumb_surprise_study_property {
-    const char *name;
+    const char *name;            ///< Name of the property.
     int64_t pairs;               ///< Pairs of a possible and an impossible clip.
     int64_t rows;                ///< Context lengths to choose from.
     double mean;                 ///< Best row by the mean over windows, 0 to 1.
@@ -42,18 +42,18 @@ typedef struct plumb_surprise_study_property {
 
 /// The table. Free what it owns with plumb_surprise_study_clear().
 typedef struct plumb_surprise_study {
-    plumb_surprise_study_property *properties;
-    int64_t property_count;
+    plumb_surprise_study_property *properties; ///< (property_count) in the order of the files.
+    int64_t property_count;                    ///< At least 1.
     plumb_surprise_study_row *rows; ///< All properties and contexts, in the order of the files.
-    int64_t row_count;
-    double mean;              ///< Mean over properties of their best row: the study's number.
-    double maximum;           ///< Likewise by the maximum over windows.
-    double mean_corrected;    ///< Mean over properties, each corrected for the choice.
-    double maximum_corrected; ///< Likewise.
-    int64_t files;            ///< Loss files, the files of all ranks counted.
-    int64_t repeated;         ///< Clips that two ranks have; each is taken once.
-    int64_t padded;           ///< Clips that end with windows of 0, which the study counts.
-    void *memory;             ///< Private.
+    int64_t row_count;              ///< At least 1.
+    double mean;                    ///< Mean over properties of their best row: the study's number.
+    double maximum;                 ///< Likewise by the maximum over windows.
+    double mean_corrected;          ///< Mean over properties, each corrected for the choice.
+    double maximum_corrected;       ///< Likewise.
+    int64_t files;                  ///< Loss files, the files of all ranks counted.
+    int64_t repeated;               ///< Clips that two ranks have; each is taken once.
+    int64_t padded;                 ///< Clips that end with windows of 0, which the study counts.
+    void *memory;                   ///< Private.
 } plumb_surprise_study;
 
 /// Reads all .pth files in `folder`, or in its folder raw_surprises, and measures the table. With

@@ -95,15 +95,15 @@ PLUMB_API plumb_status plumb_training_plan(plumb_record *record, const plumb_tra
 
 /// What a training takes: result of plumb_training_estimate().
 typedef struct plumb_training_cost {
-    char model[64], preset[16];
-    char data[512];          ///< The world or the file; "" if none was named: any world.
-    int64_t parameters;      ///< Of the model.
-    int64_t steps;           ///< Of the training.
-    int64_t batch, replicas; ///< Clips per step, and the shards they are computed in.
-    int64_t videos, frames;  ///< Training videos, and the frames of each; 0: unknown.
-    int64_t height, width, channels;
-    double video_bytes;       ///< Memory of the videos.
-    double bytes;             ///< Memory in all.
+    char model[64], preset[16];      ///< As in the options, the default preset by its name.
+    char data[512];                  ///< The world or the file; "" if none was named: any world.
+    int64_t parameters;              ///< Of the model.
+    int64_t steps;                   ///< Of the training.
+    int64_t batch, replicas;         ///< Clips per step, and the shards they are computed in.
+    int64_t videos, frames;          ///< Training videos, and the frames of each; 0: unknown.
+    int64_t height, width, channels; ///< Of a frame as the model sees it, in pixels.
+    double video_bytes;              ///< Memory of the videos.
+    double bytes;                    ///< Memory in all.
     double step_core_seconds; ///< Processor time of a step at the longest horizon. NaN: unknown.
     int threads;              ///< That can work at once.
     double seconds;           ///< Time of all steps, at most about.

@@ -67,12 +67,12 @@ typedef struct plumb_world_info {
     bool upright;                    ///< Row 0 of a frame is the top; else the bottom.
     bool reversible;                 ///< Can be simulated backward in time.
     const plumb_world_parameter *parameters; ///< (parameter_count)
-    int64_t parameter_count;
-    const char *const *state_names;     ///< (2n) "q", "p", "x1" ...: labels for plots.
-    const char *const *canonical_names; ///< (2 canonical_n)
-    const bool *angles;                 ///< (canonical_n) true if a canonical position is an angle.
-    int64_t parameter_total;            ///< Values of all parameters together, per trajectory.
-    plumb_world_kind kind;              ///< What an item is.
+    int64_t parameter_count;                 ///< May be 0.
+    const char *const *state_names;          ///< (2n) "q", "p", "x1" ...: labels for plots.
+    const char *const *canonical_names;      ///< (2 canonical_n)
+    const bool *angles;       ///< (canonical_n) true if a canonical position is an angle.
+    int64_t parameter_total;  ///< Values of all parameters together, per trajectory.
+    plumb_world_kind kind;    ///< What an item is.
     int64_t clips;            ///< Clips per item: 4 in a probe, else 1; 2 in rooms/impossible.
     int64_t steps;            ///< Frames per clip if fixed, as in rooms; 0: any number.
     const char *concept_name; ///< Probes: "continuity" ...; else NULL.
@@ -225,8 +225,8 @@ PLUMB_API plumb_status plumb_world_simulate_from(const plumb_world_item *out,
 /// "velocity" dq/dt and "force" dp/dt (without an action) of n columns each, "energy", and in
 /// two-body worlds "orbit".
 typedef struct plumb_world_quantity {
-    const char *name;
-    int64_t columns;
+    const char *name;                ///< "velocity".
+    int64_t columns;                 ///< Values per state.
     const char *const *column_names; ///< (columns), or NULL.
 } plumb_world_quantity;
 
