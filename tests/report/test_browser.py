@@ -22,11 +22,14 @@ FIGURES = {  # of each page
     "models": {"models", "correlation"},
     "samples": {"phase-space", "trajectory"},
     "clips": {"concepts", "surprise", "uniformity", "example"},
+    "latents": {"motion", "probe"},
 }
 SIZES = """[...document.querySelectorAll('figure')].map(f => [f.dataset.name || f.id, f.offsetWidth, f.offsetHeight,
     f.querySelector('svg, i') ? f.querySelector('svg, i').getBoundingClientRect().height : 0])"""
 VIDEO = "[...document.querySelectorAll('#rollout i')].map(i => i.style.backgroundPosition).join()"
 FITS = "document.documentElement.scrollWidth <= window.innerWidth"
+# Tables that are wider than the column of text, and cannot be scrolled.
+WIDE = """[...document.querySelectorAll('table')].filter(t => t.offsetWidth > document.querySelector('main').clientWidth).map(t => [t.offsetWidth, t.innerText.slice(0, 80)])"""
 
 
 def write_clips(path):
@@ -49,6 +52,15 @@ def write_clips(path):
     np.savez(path, truth=truth, prediction=prediction, feature=feature, concept=concept)
 
 
+def write_latents(path):
+    """Springs in five latents, and rollouts that are late."""
+    rng = np.random.default_rng(2)
+    radius, phase, t = rng.uniform(0.5, 1.5, (20, 1)), rng.uniform(0, 6, (20, 1)), 0.15 * np.arange(60)
+    truth, late = (np.stack([radius * np.cos(w * t + phase), -radius * np.sin(w * t + phase)], -1) for w in (1, 0.93))
+    mix = rng.normal(size=(2, 5))
+    np.savez(path, encoded=truth @ mix, latent=late @ mix, truth=truth, energy=(truth ** 2).sum(-1) / 2)
+
+
 def write_records(path):
     """Models that were evaluated elsewhere: records alone."""
     with open(path, "w") as file:
@@ -69,8 +81,9 @@ def pages(shared):
         Program("evaluate").run(run, "--count", 2, "--steps", 60, "--measured", 8, *(["--method", "pr"] if SANITIZE else []))
     write_records(shared / "results.jsonl")
     write_clips(shared / "clips.npz")
+    write_latents(shared / "latents.npz")
     sources = {"run": [shared / "runs/first"], "runs": [shared / "runs", "--films", 2], "models": [shared / "results.jsonl"],
-               "samples": sorted((SOURCE / "examples/latents").glob("*.npz")), "clips": [shared / "clips.npz"]}
+               "samples": sorted((SOURCE / "examples/latents").glob("*.npz")), "clips": [shared / "clips.npz"], "latents": [shared / "latents.npz"]}
     return {name: (shared / f"{name}.html", report.answer(*sources[name], "--out", shared / f"{name}.html")) for name in FIGURES}
 
 
@@ -102,6 +115,14 @@ def test_a_page_shows_its_figures_without_faults(pages, browser, name, scheme):
     assert ("255, 255, 255" in paper) == (scheme == "light"), paper
     (BUILD / "artefacts").mkdir(exist_ok=True)
     (BUILD / f"artefacts/report-{name}-{scheme}.png").write_bytes(browser.screenshot())
+
+
+@pytest.mark.parametrize("width", [1200, 800, 400])
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_page_is_wider_than_the_window(pages, browser, name, width):
+    browser.set_width(width)
+    browser.open(pages[name][0], "light")
+    assert browser.evaluate(FITS) and not browser.evaluate(WIDE)
 
 
 def test_slider_keyboard_and_play_move_the_video(pages, browser):
