@@ -15,8 +15,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 
 import pytest  # noqa: E402
 
+from paths import LONG, SANITIZE  # noqa: E402
+
 SKIPPED = 77
+# make test-long runs every file that has one of these marks again, with PLUMB_LONG.
+MARKS = {"long": "minutes: only make test-long runs it", "slow": "many seconds under a sanitizer: there only make test-long runs it"}
 passed = 0
+
+
+def pytest_configure(config):
+    for name, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for name in () if LONG else ("long", "slow") if SANITIZE else ("long",):
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=MARKS[name]))
 
 
 def pytest_runtest_logreport(report):

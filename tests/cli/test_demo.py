@@ -7,11 +7,10 @@ import subprocess
 
 import pytest
 
-from paths import LONG, PLUMB, PYTHON, SANITIZE, SOURCE
+from paths import PLUMB, PYTHON, SANITIZE, SOURCE
 from program import Program
 
 plumb = Program("demo")
-slow_under_sanitizers = pytest.mark.skipif(bool(SANITIZE) and not LONG, reason="evaluates a trained model for a minute: make test-long")
 
 
 def share(folder, zoo=None, trajectories=None):
@@ -45,7 +44,7 @@ def demo(shared):
     return shared, done.stdout
 
 
-@slow_under_sanitizers
+@pytest.mark.slow
 def test_the_good_sample_and_the_trained_model_pass_and_two_samples_fail(demo):
     out = demo[1]
     assert out.count("Verdict: learnt") == 3
@@ -53,7 +52,7 @@ def test_the_good_sample_and_the_trained_model_pass_and_two_samples_fail(demo):
     assert out.count("Why: ") == 5
 
 
-@slow_under_sanitizers
+@pytest.mark.slow
 def test_the_three_samples_have_the_known_numbers(demo):
     models = {m["name"]: m for m in json.loads((demo[0] / "demo.json").read_text())["models"]}
     good, bad, cheat = models["good"], models["bad"], models["cheat"]
@@ -62,7 +61,7 @@ def test_the_three_samples_have_the_known_numbers(demo):
     assert cheat["symetric"] == 0 and cheat["r2"] > 0.9 and cheat["degenerate"], cheat
 
 
-@slow_under_sanitizers
+@pytest.mark.slow
 def test_the_page_is_named_and_shows_four_verdicts(demo):
     folder, out = demo
     assert "The page with all figures, for a browser: plumb-demo.html\n" in out
@@ -71,7 +70,7 @@ def test_the_page_is_named_and_shows_four_verdicts(demo):
     assert len(re.findall('class="verdict yes', page)) == 3
 
 
-@slow_under_sanitizers
+@pytest.mark.slow
 def test_the_last_lines_are_commands_that_work(demo, tmp_path):
     lines = demo[1].partition("Commands to try next:\n\n")[2].splitlines()
     assert len(lines) >= 3
@@ -96,7 +95,7 @@ def test_a_page_that_cannot_be_written_is_one_line(samples, tmp_path):
     assert done.stderr.count("\n") == 1, done.stderr
 
 
-@slow_under_sanitizers
+@pytest.mark.slow
 def test_a_model_of_five_updates_is_shown_and_does_not_pass(tmp_path, monkeypatch):
     run = tmp_path / "hgn++-mass-spring"
     Program("train").run("hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", 5, "--out", run)

@@ -63,6 +63,7 @@ def test_the_record_names_the_frames_of_the_model_and_not_a_split(run, got):
     assert (kept["frames"], kept["split"], kept["inference"]) == ("overlap-by-one", None, 3)
 
 
+@pytest.mark.slow
 def test_the_network_can_be_given_fewer_trajectories_than_it_needs(run):
     mlp = plumb.answer(run, *QUICK, "--network-trajectories", 80)["mlp"]
     assert mlp["trajectories"] == 16 and mlp["train_trajectories"] == 64 and mlp["points_per_parameter"] < 1000
@@ -70,6 +71,7 @@ def test_the_network_can_be_given_fewer_trajectories_than_it_needs(run):
     assert more["points_per_parameter"] >= 1000 and more["train_trajectories"] < 10**5
 
 
+@pytest.mark.slow
 def test_a_network_that_needs_far_too_many_trajectories_is_left_out_with_the_number():
     got = plumb.answer(SOURCE / "zoo/bodies-md-16", *QUICK, "--no-save")
     assert got["mlp"]["r2"] is None and "needs 243250 trajectories" in got["mlp"]["why"]
@@ -129,6 +131,7 @@ def test_method_pr_leaves_the_network_out_and_changes_nothing_else(run, got):
     assert numbers(alone["pr"]) == numbers(got["pr"]), "pr depends on mlp"
 
 
+@pytest.mark.slow
 def test_a_file_with_too_few_trajectories_says_what_the_network_lacks(run, tmp_path):
     data = tmp_path / "data.npz"
     Program("simulate").run("mass-spring", "--count", 4, "--steps", 70, "--seed", 9, "--out", data)
@@ -155,6 +158,7 @@ def test_a_file_has_no_row_in_the_paper(run, tmp_path):
     assert "Higgins21, Table 1" not in plumb.run(run, *FEW, "--method", "pr", "--data", data).stdout
 
 
+@pytest.mark.slow
 def test_protocol_paper_is_as_published_and_options_still_count(run):
     few = ("--steps", 5, "--method", "pr")
     paper = plumb.answer(run, *few, "--protocol", "paper")
@@ -167,6 +171,7 @@ def test_protocol_paper_is_as_published_and_options_still_count(run):
         assert other["forecast"]["n"] == 2 and other["pr"]["mode"] == "converged" and other["protocol"] == "paper"
 
 
+@pytest.mark.slow
 def test_mode_mask_points_and_average_are_those_of_measure_and_forecast(run, got, tmp_path):
     reference = plumb.answer(run, *FEW, "--method", "pr", "--mode", "reference", "--points", 7, "--mask", "none", "--average", "median")
     out = tmp_path / "measured.npz"

@@ -131,6 +131,7 @@ def test_published_leaves_kappa_out_with_the_same_keys(data, right):
     assert set(quick) == set(right)
 
 
+@pytest.mark.slow
 def test_momenta_replace_velocities_in_every_measure(tmp_path):
     """R2, Sym and SyMetric too: kappa alone used them."""
     data, latents = tmp_path / "double.npz", tmp_path / "latents.npz"
@@ -375,6 +376,7 @@ def oscillator(loss=0.0, clock=1.0, trajectories=30, steps=48):
     return {"latent": latent, "truth": truth, "energy": 0.5 * radius**2 * np.ones(steps)}
 
 
+@pytest.mark.slow
 def test_right_coordinates_that_lose_energy_are_not_learnt(tmp_path):
     np.savez(tmp_path / "x.npz", **oscillator(loss=0.005))
     found = answer(tmp_path / "x.npz")
@@ -405,6 +407,7 @@ def test_a_fast_clock_is_named_and_no_loss(tmp_path):
     refused("--energy", tmp_path / "x.npz", "--energy", tmp_path / "e.npy")
 
 
+@pytest.mark.slow
 def test_constants_beside_the_truth_decide(tmp_path):
     """Springs of different mass; the latents are (q, velocity): right for each trajectory, with a c of its own."""
     rng = np.random.default_rng(5)
@@ -432,6 +435,7 @@ def test_constants_beside_the_truth_decide(tmp_path):
     refused("names of arrays", tmp_path / "x.npz", "--constants", "m,,k", code=2)
 
 
+@pytest.mark.slow
 def test_symplectic_by_design_has_a_bar(tmp_path):
     arrays = oscillator()
     np.savez(tmp_path / "right.npz", latent=arrays["latent"], truth=arrays["truth"])
@@ -443,6 +447,7 @@ def test_symplectic_by_design_has_a_bar(tmp_path):
     assert found["symplectic"] < 0.7 and found["symplectic_r2"] > 0.99 and found["symplectic_ci"][1] < 0.8
 
 
+@pytest.mark.slow
 def test_symplectic_by_design_says_where_it_knows_nothing(tmp_path):
     """Springs in angle and action, the angle wrapped."""
     rng = np.random.default_rng(2)
@@ -529,6 +534,7 @@ def test_latents_and_truth_in_two_files(data, tmp_path):
     assert numbers(answer(data.right, "--truth", tmp_path / "truth.npy")) == numbers(answer("--latent", *files))
 
 
+@pytest.mark.slow
 def test_drop_diverged_is_for_symetric_too(tmp_path):
     truth = springs(1, 40, 40, np.random.default_rng(3))
     latent = truth @ [[0.8, -0.6], [0.6, 0.8]]

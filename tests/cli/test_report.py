@@ -37,6 +37,7 @@ def runs(shared):
 
 # ---- arrays ----
 
+@pytest.mark.slow
 def test_the_samples_get_the_known_verdicts_on_a_page_without_addresses(page):
     answer = report.answer(*SAMPLES, "--out", page)
     assert list(answer)[:2] == ["file", "figures"] and answer["file"] == str(page)
@@ -58,6 +59,7 @@ def test_momenta_of_a_lagrangian_model_are_used(page, tmp_path):
     assert verdicts(page) == ["no", "yes"]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_page(page, tmp_path):
     def text(path):
         return re.sub(r"seconds[^<]*", "", path.read_text())
@@ -198,6 +200,7 @@ def test_a_still_picture_that_scores_as_well_is_named(page, tmp_path):
     assert "a still picture has" not in (tmp_path / "other.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_record_of_the_demo_is_a_page(page, tmp_path):
     (tmp_path / "demo.json").write_text(plumb.run("demo", "--json").stdout)
     report.run(tmp_path / "demo.json", "--out", page)
@@ -221,6 +224,7 @@ def test_wrong_usage_is_one_line(runs, old):
     report.refused("is for one file", runs / "one", runs / "one", "--name", "x", "--out", old, code=2)
 
 
+@pytest.mark.slow
 def test_figures_that_cannot_be_made_are_one_line(tmp_path):
     report.refused("neither .svg nor .png", GOOD, "--figure", "phase-space", "--out", tmp_path / "x.pdf")
     report.refused("are missing", GOOD, "--figure", "film", "--out", tmp_path / "x.svg")

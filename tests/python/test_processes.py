@@ -121,10 +121,10 @@ CALLS = {
     "surprise": lambda: plumb.surprise(SCORES, resamples=0),
     "compare": lambda: plumb.compare({"a": SCORES[:, 0], "b": SCORES[:, 1]}, resamples=10, flips=10),
     "batch": lambda: WORLD.batch(1, 2, threads=1), "a failure": fail, "a leak": lambda: KEPT.append(bytes(32)),
-    # These take longer: fewer of them, but for make test-long.
     "measure": lambda: plumb.measure(STATE, STATE, resamples=0), "dynamics": lambda: plumb.dynamics(STATE, STATE, STATE, resamples=0, nonlinear=False),
 }
-SLOW = ("measure", "dynamics")
+# These take longer: fewer of them, but for make test-long.
+FEWER = {"measure": 100, "dynamics": 100, "probe": 500}
 
 
 class MallocInfo(ctypes.Structure):
@@ -160,7 +160,7 @@ def leaked(name, calls):
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="glibc before 2.33 cannot tell what is in use")
 @pytest.mark.parametrize("name", CALLS)
 def test_thousands_of_calls_leak_nothing(name):
-    calls = 10000 if "PLUMB_LONG" in os.environ else 100 if name in SLOW else 2000
+    calls = 10000 if "PLUMB_LONG" in os.environ else FEWER.get(name, 2000)
     found = leaked(name, calls)
     # The smallest object of Python has 16 bytes, the text of a record some thousand. The first hundreds of calls fill tables that stay.
     limit = 200000 if calls == 100 else 131072 + 8 * calls
