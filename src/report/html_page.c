@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cost.h"
 #include "base/status.h"
 #include "io/png.h"
 #include "plot/palette.h"
@@ -420,8 +421,9 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
             buffer_printf(html, " on %s: %s", model->world->name, model->world->summary);
         const double steps = json_tree_double(model->train, "steps"),
                      seconds = json_tree_double(model->train, "seconds");
-        if (isfinite(steps))
-            buffer_printf(html, "; %.6g updates in %.3g minutes", steps, seconds / 60);
+        char time[COST_TEXT];
+        if (isfinite(steps)) buffer_printf(html, "; trained for %.6g steps", steps);
+        if (isfinite(seconds)) buffer_printf(html, ", %s", cost_duration(time, seconds));
         buffer_printf(html, "</p>\n");
     }
     print_verdict(html, model);
