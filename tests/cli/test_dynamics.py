@@ -80,6 +80,13 @@ def test_a_model_that_is_late(data):
     assert got["energy"]["rollout"] < 0.15 and got["histogram"] < 0.2 and 20 < got["vpt"] < 90
 
 
+def test_a_clock_that_is_off_is_named_where_the_rollout_is_still_right(data):
+    slow, fast, right = (answer(data.save(data.orbit(rate=rate))) for rate in (0.98, 1.015, 1))
+    assert slow["verdict"] == "right" and "its time runs 2 % slow" in slow["verdict_why"]
+    assert fast["verdict"] == "right" and "its time runs 1.5 % fast" in fast["verdict_why"]
+    assert "its time" not in right["verdict_why"]
+
+
 def test_a_model_that_forgets(data):
     got = answer(data.save(data.orbit(decay=0.6)))
     assert got["verdict"] == "stops" and got["range"] < 0.1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The verdict in words. Every limit is a number that is printed beside it.
 #include <math.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "measures/dynamics/dynamics.h"
@@ -47,6 +48,19 @@ static const char *describe_quantity(const plumb_dynamics *r, const plumb_dynami
 {
     *out = is_drifting(&r->energy) ? &r->energy : &r->found;
     return *out == &r->energy ? "the energy" : "a quantity that the world keeps";
+}
+
+// A slow or fast clock explains most of the error, also where that is still small: what is right
+// for all steps of these trajectories would not be for longer ones.
+static void add_clock(char *text, size_t size, const plumb_flow *flow)
+{
+    const double off = flow->clock - 1.0;
+    const bool is_off =
+        (flow->clock_ci.low > 1.0 || flow->clock_ci.high < 1.0) && fabs(off) > 0.002;
+    if (!flow->measured || !is_off || !(1.0 - flow->r2_clock < 0.5 * (1.0 - flow->r2))) return;
+    const size_t used = strlen(text);
+    text_format(text + used, size - used, "; its time runs %.2g %% %s", 100.0 * fabs(off),
+                off > 0.0 ? "fast" : "slow");
 }
 
 plumb_status dynamics_decide(plumb_dynamics *out, arena *mem)
@@ -106,6 +120,9 @@ plumb_status dynamics_decide(plumb_dynamics *out, arena *mem)
                     out->motion.vpt.value, scored);
         break;
     }
+    if (out->verdict == PLUMB_DYNAMICS_RIGHT || out->verdict == PLUMB_DYNAMICS_OUT_OF_STEP ||
+        out->verdict == PLUMB_DYNAMICS_OTHER)
+        add_clock(text, sizeof text, &out->flow);
     out->why = arena_strdup(mem, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
