@@ -186,8 +186,8 @@ static int read_input(forecast_input *in, forecast_command *cmd, int files, char
     if (files == 1 && cmd->truth && !cmd->prediction) cmd->prediction = file[--files];
     const bool apart = cmd->truth || cmd->prediction;
     if (files > 1)
-        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
-                         c->name);
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; of two: --truth F --prediction F2",
+                         files);
     if (files && apart)
         return cli_error(c, EXIT_USAGE,
                          "takes a file, a file and --truth, or --prediction and --truth");

@@ -324,7 +324,8 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
     if (files == 1 && cmd->truth && !cmd->latent) cmd->latent = file[--files];
     const bool apart = cmd->latent || cmd->truth;
     if (files > 1)
-        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; of two: --latent F --truth F2",
+                         files);
     if (cmd->momenta && cmd->phase_space.fit_momenta)
         return cli_error(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
     if (files && apart)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cmd_probe_world.h"
 
@@ -91,6 +92,7 @@ typedef struct probe_arrays {
     cli_rows rows;
     void *cropped[MAX_TARGETS + 4]; // copies by --align, and of the action
     int crops;
+    void *column_names[MAX_TARGETS]; // of targets "q,p"
 } probe_arrays;
 
 static void close_arrays(probe_arrays *in)
@@ -100,6 +102,7 @@ static void close_arrays(probe_arrays *in)
     probe_world_free(&in->world);
     cli_rows_free(&in->rows);
     for (int i = 0; i < in->crops; i++) free(in->cropped[i]);
+    for (int i = 0; i < MAX_TARGETS; i++) free(in->column_names[i]);
 }
 
 // Arrays of files that plumb knows and that are not targets.
@@ -234,6 +237,29 @@ static int add_world(probe_arrays *in, const char *world)
     return code;
 }
 
+// Adds the target "q,p", whose columns are called q and p if there are as many of them as names.
+static int add_joined_target(probe_arrays *in, const char *list)
+{
+    int64_t names = 1;
+    for (const char *at = list; (at = strchr(at, ',')); at++) names++;
+    const int index = in->targets;
+    const int code = add_target(in, list);
+    if (code != EXIT_DONE || names == 1 || count_columns(&in->array[index], in) != names)
+        return code;
+    const size_t pointers = (size_t)names * sizeof(char *);
+    const char **name = malloc(pointers + strlen(list) + 1);
+    if (!name) return cli_error(&cmd_probe, EXIT_FAILED, "out of memory");
+    in->column_names[index] = name;
+    char *text = strcpy((char *)name + pointers, list);
+    for (int64_t i = 0; i < names; i++) {
+        name[i] = text;
+        text += strcspn(text, ",");
+        if (*text) *text++ = 0;
+    }
+    in->target[index].columns = name;
+    return EXIT_DONE;
+}
+
 // Reads the target of one --target.
 static int read_target(probe_arrays *in, const char *argument)
 {
@@ -254,15 +280,27 @@ static int read_target(probe_arrays *in, const char *argument)
     } else if (plumb_file_read_array(array, in->file[0], argument)) {
         return cli_last_error(&cmd_probe);
     }
-    return add_target(in, name);
+    return add_joined_target(in, name);
 }
 
-// Reads all arrays of the first file that can be targets.
-static int read_all_targets(probe_arrays *in, const char *path)
+// Is `name` in a list "z1,z2" behind a file, or alone? May be NULL: list.
+static bool is_part_of(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!strncmp(at, name, length) && (!at[length] || at[length] == ',')) return true;
+    }
+    return false;
+}
+
+// Reads all arrays of the first file that can be targets. May be NULL: latent, the array or the
+// columns that are the latents.
+static int read_all_targets(probe_arrays *in, const char *path, const char *latent)
 {
     for (int64_t i = 0; i < plumb_file_array_count(in->file[0]); i++) {
         const char *name = plumb_file_array_name(in->file[0], i);
-        if (is_reserved(name) || in->targets == MAX_TARGETS) continue;
+        if (is_reserved(name) || is_part_of(latent, name) || in->targets == MAX_TARGETS) continue;
         plumb_array *array = &in->array[in->targets];
         if (plumb_file_read_array(array, in->file[0], name)) return cli_last_error(&cmd_probe);
         cli_rows_shape(array, &in->rows);
@@ -377,21 +415,34 @@ static int read_beside(probe_arrays *in, const probe_command *cmd)
     return EXIT_DONE;
 }
 
+// "z1,z2" of "x.csv:z1,z2", or what --latent says; NULL if neither names an array.
+static const char *name_of_latents(const probe_command *cmd, const char *path)
+{
+    const char *given = cmd->latent ? cmd->latent : path, *colon = strrchr(given, ':');
+    return colon ? colon + 1 : cmd->latent;
+}
+
 static int read_input(probe_arrays *in, const probe_command *cmd, const char *path)
 {
-    if (plumb_file_open(&in->file[in->files], path)) return cli_last_error(&cmd_probe);
+    // F:NAME is a file and the array, or the columns, that are the latents.
+    const bool named = !cmd->latent && name_of_latents(cmd, path) && access(path, F_OK);
+    if (named ? plumb_file_read_spec(&in->latent, &in->file[0], path, "latent")
+              : plumb_file_open(&in->file[0], path))
+        return cli_last_error(&cmd_probe);
     in->files++;
-    if (cmd->latent && !plumb_file_has_array(in->file[0], cmd->latent)) {
+    if (!named && (!cmd->latent || plumb_file_has_array(in->file[0], cmd->latent))) {
+        const char *name = cmd->latent ? cmd->latent : "latent";
+        if (plumb_file_read_array(&in->latent, in->file[0], name))
+            return cli_last_error(&cmd_probe);
+    } else if (!named) {
         if (plumb_file_read_spec(&in->latent, &in->file[in->files], cmd->latent, "latent"))
             return cli_last_error(&cmd_probe);
         in->files++;
-    } else if (plumb_file_read_array(&in->latent, in->file[0],
-                                     cmd->latent ? cmd->latent : "latent")) {
-        return cli_last_error(&cmd_probe);
     }
     int code = cli_rows_find(&in->rows, &in->latent, "latent", &cmd_probe, in->file[0], cmd->cut);
     if (code == EXIT_DONE) code = read_beside(in, cmd);
-    if (code == EXIT_DONE && !cmd->targets.count) code = read_all_targets(in, path);
+    if (code == EXIT_DONE && !cmd->targets.count)
+        code = read_all_targets(in, path, name_of_latents(cmd, path));
     for (int i = 0; code == EXIT_DONE && i < cmd->targets.count; i++)
         code = read_target(in, cmd->targets.item[i]);
     if (code == EXIT_DONE) code = align_steps(in, cmd->align);
@@ -584,7 +635,8 @@ const cli_command cmd_probe = {
     .usage = "F.npz [--target NAME ...] [--world NAME] [--ood NAME] [options]",
     .text =
         "Asks what of the physics is in latents of any size. F.npz has an array \"latent\" "
-        "(trajectories, steps, d) and targets: \"truth\", \"energy\" or any other name, a value "
+        "(trajectories, steps, d; another name as F.npz:NAME, columns of a table as F.csv:z0,z1) "
+        "and targets: \"truth\", \"energy\" or any other name, a value "
         "per step or per trajectory. Each target is read out by a linear probe (ridge) and by a "
         "small non-linear one (a kernel), and scored on trajectories that were not fitted to.\n\n"
         "Beside the scores are controls: shuffled targets, earlier latents, fewer trajectories, "

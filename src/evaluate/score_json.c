@@ -87,18 +87,74 @@ static const char *get_text(arena *mem, const json_tree *object, const char *con
     return NULL;
 }
 
-// One clip as an object with the names that a table has for its columns.
-static plumb_status read_object(score_table *out, arena *mem, const json_tree *object,
+// Both sides of a group in one object: {"possible": .2, "impossible": [.5, .6]}. NULL if it is
+// none.
+static const json_tree *find_side(const json_tree *object, bool possible)
+{
+    static const char *const words[][2] = {{"impossible", "possible"}, {"invalid", "valid"}};
+    if (find_member(object, score_words_score)) return NULL; // then they are two flags of a clip
+    for (int i = 0; i < 2; i++) {
+        const json_tree *side = json_tree_find(object, words[i][possible]),
+                        *other = json_tree_find(object, words[i][!possible]);
+        if (!side || !other) continue;
+        const bool lists = side->kind == JSON_ARRAY && other->kind == JSON_ARRAY;
+        const bool values = side->kind != JSON_BOOL && other->kind != JSON_BOOL;
+        if (lists || values) return side;
+    }
+    return NULL;
+}
+
+// One side of a group: a number, or a list of clips.
+static plumb_status read_side(score_table *out, arena *mem, const json_tree *side,
+                              const score_row *as, const char *path)
+{
+    plumb_status st = PLUMB_OK;
+    const json_tree *clip = side->kind == JSON_ARRAY ? side->child : side;
+    while (clip && !st) {
+        score_row row = *as;
+        st = read_scores(out, &row, mem, clip, NULL, path);
+        if (!st) st = score_table_add(out, mem, &row);
+        clip = side->kind == JSON_ARRAY ? clip->next : NULL;
+    }
+    return st;
+}
+
+static plumb_status read_sides(score_table *out, arena *mem, const json_tree *object,
+                               const char *group, const char *path)
+{
+    const char *concept = get_text(mem, object, score_words_concept);
+    plumb_status st = PLUMB_OK;
+    for (int k = 0; k < 2 && !st; k++) {
+        const score_row as = {.group = group, .concept = concept, .possible = !k};
+        st = read_side(out, mem, find_side(object, !k), &as, path);
+    }
+    return st;
+}
+
+// A name for what has none: its place in the file.
+static const char *number_name(arena *mem, int64_t at)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)at);
+    return arena_strdup(mem, text);
+}
+
+// Item `at` of a list: one clip as an object with the names that a table has for its columns, or a
+// group with both sides.
+static plumb_status read_object(score_table *out, arena *mem, const json_tree *object, int64_t at,
                                 const char *path, const plumb_surprise_losses_options *opt)
 {
     if (object->kind != JSON_OBJECT)
         return fail(PLUMB_EFORMAT, "%s: expected an object for each clip", path);
-    const char *possible = get_text(mem, object, score_words_possible);
     score_row row = {.name = get_text(mem, object, score_words_name),
-                     .group = get_text(mem, object, score_words_group),
-                     .concept = get_text(mem, object, score_words_concept),
-                     .possible = possible ? score_parse_possible(possible) : -1,
-                     .said = possible};
+                     .group = get_text(mem, object, score_words_group)};
+    if (find_side(object, true)) {
+        const char *group = row.group ? row.group : row.name ? row.name : number_name(mem, at);
+        return group ? read_sides(out, mem, object, group, path) : PLUMB_EMEMORY;
+    }
+    row.concept = get_text(mem, object, score_words_concept);
+    row.said = get_text(mem, object, score_words_possible);
+    row.possible = row.said ? score_parse_possible(row.said) : -1;
     const plumb_status st = read_scores(out, &row, mem, object, opt->score, path);
     return st ? st : score_table_add(out, mem, &row);
 }
@@ -110,17 +166,10 @@ static plumb_status read_two_lists(score_table *out, arena *mem, const json_tree
     plumb_status st = PLUMB_OK;
     for (int k = 0; k < 2 && !st; k++) {
         int64_t at = 0;
-        for (const json_tree *item = json_tree_find(root, k ? "impossible" : "possible")->child;
-             item && !st; item = item->next, at++) {
-            char group[32];
-            snprintf(group, sizeof group, "%lld", (long long)at);
-            const json_tree *clip = item->kind == JSON_ARRAY ? item->child : item;
-            while (clip && !st) {
-                score_row row = {.group = arena_strdup(mem, group), .possible = !k};
-                st = row.group ? read_scores(out, &row, mem, clip, NULL, path) : PLUMB_EMEMORY;
-                if (!st) st = score_table_add(out, mem, &row);
-                clip = item->kind == JSON_ARRAY ? clip->next : NULL;
-            }
+        for (const json_tree *item = find_side(root, !k)->child; item && !st;
+             item = item->next, at++) {
+            const score_row as = {.group = number_name(mem, at), .possible = !k};
+            st = as.group ? read_side(out, mem, item, &as, path) : PLUMB_EMEMORY;
         }
     }
     return st;
@@ -187,8 +236,9 @@ static bool holds_clips(const json_tree *value, const char *score)
     return true;
 }
 
-// {"name": score}, {"name": {"score": ..}}, or {"block": {"scene": {"1": score}}}, whose clip is
-// block/scene/1. The recursion ends because the depth of JSON is bounded.
+// {"name": score}, {"name": {"score": ..}}, {"group": {"possible": .., "impossible": ..}}, or
+// {"block": {"scene": {"1": score}}}, whose clip is block/scene/1. The recursion ends because the
+// depth of JSON is bounded.
 static plumb_status read_names(score_table *out, arena *mem, const json_tree *object,
                                const char *folder, const char *path, const char *score)
 {
@@ -196,6 +246,10 @@ static plumb_status read_names(score_table *out, arena *mem, const json_tree *ob
     for (const json_tree *clip = object->child; clip && !st; clip = clip->next) {
         const char *name = join_names(mem, folder, clip->key);
         if (!name) return PLUMB_EMEMORY;
+        if (find_side(clip, true)) {
+            st = read_sides(out, mem, clip, name, path);
+            continue;
+        }
         if (holds_clips(clip, score)) {
             st = read_names(out, mem, clip, name, path, score);
             continue;
@@ -247,16 +301,15 @@ plumb_status score_json_read(score_table *out, arena *mem, const char *path,
     const json_tree *results = root->kind == JSON_OBJECT ? find_results(root) : NULL;
     if (results) root = results;
     if (root->kind == JSON_ARRAY) {
+        int64_t at = 0;
         for (const json_tree *item = root->child; item && !st; item = item->next)
-            st = read_object(out, mem, item, path, opt);
+            st = read_object(out, mem, item, at++, path, opt);
         return st;
     }
     if (root->kind != JSON_OBJECT)
         return fail(PLUMB_EFORMAT, "%s: expected a list or an object", path);
-    const json_tree *possible = json_tree_find(root, "possible"),
-                    *impossible = json_tree_find(root, "impossible");
-    if (possible && impossible && possible->kind == JSON_ARRAY && impossible->kind == JSON_ARRAY)
-        return read_two_lists(out, mem, root, path);
+    const json_tree *possible = find_side(root, true);
+    if (possible && possible->kind == JSON_ARRAY) return read_two_lists(out, mem, root, path);
     return read_names(out, mem, root, "", path, opt->score);
 }
 
@@ -265,6 +318,7 @@ plumb_status score_json_read_lines(score_table *out, arena *mem, const char *pat
 {
     char *text = NULL;
     size_t size = 0;
+    int64_t at = 0;
     plumb_status st = input_file_read_all(&text, &size, mem, path, max_bytes);
     for (char *line = text; !st && line < text + size;) {
         const char *newline = memchr(line, '\n', (size_t)(text + size - line));
@@ -272,7 +326,7 @@ plumb_status score_json_read_lines(score_table *out, arena *mem, const char *pat
         const json_tree *object = NULL;
         if (strspn(line, " \t\r") < length) {
             st = json_tree_read(&object, mem, line, length, path);
-            if (!st) st = read_object(out, mem, object, path, opt);
+            if (!st) st = read_object(out, mem, object, at++, path, opt);
         }
         line += length + 1;
     }

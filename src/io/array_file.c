@@ -219,8 +219,11 @@ plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const cha
         if (file->names.count == 1 && !file->names.name[0][0])
             return fail(PLUMB_EFILE, "%s: a .npy file has one array without a name, not \"%s\"",
                         file->path, name);
-        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; it has %s", file->path, name,
-                    list_names(names, sizeof names, file));
+        list_names(names, sizeof names, file);
+        if (file->format->open == csv_open)
+            return fail(PLUMB_EFILE, "%s: has no array \"%s\"; it has %s (name columns as %s:A,B)",
+                        file->path, name, names, file->path);
+        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; it has %s", file->path, name, names);
     }
     // Each array is read once. A failed read gives its memory back.
     if (!file->is_read[index]) {
@@ -245,11 +248,13 @@ static plumb_status read_default(plumb_array *out, plumb_file *file, const char 
     if (file->names.count == 1) return plumb_file_read_array(out, file, file->names.name[0]);
     char names[400];
     list_names(names, sizeof names, file);
+    const bool table = file->format->open == csv_open;
+    const char *what = table ? "columns" : "one", *as = table ? "A,B" : "NAME";
     if (fallback)
-        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; name one as %s:NAME, it has %s",
-                    file->path, fallback, file->path, names);
-    return fail(PLUMB_EFILE, "%s: has %lld arrays; name one as %s:NAME, it has %s", file->path,
-                (long long)file->names.count, file->path, names);
+        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; name %s as %s:%s, it has %s", file->path,
+                    fallback, what, file->path, as, names);
+    return fail(PLUMB_EFILE, "%s: has %lld arrays; name %s as %s:%s, it has %s", file->path,
+                (long long)file->names.count, what, file->path, as, names);
 }
 
 plumb_status plumb_file_read_spec(plumb_array *out, plumb_file **file, const char *argument,

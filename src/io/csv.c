@@ -19,6 +19,13 @@ typedef struct csv_cursor {
     const char *what;
 } csv_cursor;
 
+// The first line.
+typedef struct csv_header {
+    int64_t columns;
+    const char **name;
+    bool *is_text; // the column has text in the first row
+} csv_header;
+
 static bool is_blank(char c, char separator)
 {
     return (c == ' ' || c == '\t') && c != separator;
@@ -84,7 +91,7 @@ static plumb_status check_name(const csv_cursor *c, const char *name, int64_t co
 }
 
 // Reads the names of the first line.
-static plumb_status read_header(csv_cursor *c, arena *mem, const char ***out, int64_t *columns)
+static plumb_status read_header(csv_header *out, csv_cursor *c, arena *mem)
 {
     // A mark of UTF-8, and the # of numpy.savetxt.
     if (c->end - c->at >= 3 && !memcmp(c->at, "\xef\xbb\xbf", 3)) c->at += 3;
@@ -100,17 +107,17 @@ static plumb_status read_header(csv_cursor *c, arena *mem, const char ***out, in
     for (size_t i = 0; i < line; i++) most += c->at[i] == c->separator;
     if (most > CSV_MAX_COLUMNS)
         return fail(PLUMB_EFORMAT, "%s: more than %d columns", c->what, CSV_MAX_COLUMNS);
-    const char **name = *out = ARENA_ALLOC(mem, const char *, most);
-    if (!name) return PLUMB_EMEMORY;
-    *columns = 0;
+    *out = (csv_header){.name = ARENA_ALLOC(mem, const char *, most),
+                        .is_text = ARENA_ALLOC(mem, bool, most)};
+    if (!out->name || !out->is_text) return PLUMB_EMEMORY;
     for (;;) {
         const char *start = c->at;
         while (!at_line_end(c) && *c->at != c->separator) c->at++;
         char *copy = copy_name(mem, start, c->at);
         if (!copy) return PLUMB_EMEMORY;
-        const plumb_status st = check_name(c, copy, *columns);
+        const plumb_status st = check_name(c, copy, out->columns);
         if (st) return st;
-        name[(*columns)++] = copy;
+        out->name[out->columns++] = copy;
         if (at_line_end(c)) break;
         c->at++;
     }
@@ -150,21 +157,36 @@ static int64_t count_group(const char *const *name, int64_t columns, int64_t fir
 
 // ---- numbers ----
 
-// The number at the cursor, which is left behind it; NaN for an empty place.
-static plumb_status read_number(double *out, csv_cursor *c, const char *name)
+static void skip_blanks(csv_cursor *c)
 {
     while (c->at < c->end && is_blank(*c->at, c->separator)) c->at++;
-    const char *start = c->at;
+}
+
+static bool at_place_end(const csv_cursor *c)
+{
+    return at_line_end(c) || *c->at == c->separator;
+}
+
+// The number at the cursor, which is left behind it; NaN for an empty place. False if it is none.
+static bool parse_number(double *out, csv_cursor *c)
+{
     *out = (double)NAN;
-    if (!at_line_end(c) && *c->at != c->separator) {
-        // The text goes on after the place, so strtod cannot run past its end.
-        char *end;
-        *out = text_parse_double(c->at, &end);
-        c->at = end;
-    }
-    const bool number = c->at > start || at_line_end(c) || *c->at == c->separator;
-    while (c->at < c->end && is_blank(*c->at, c->separator)) c->at++;
-    if (number && (at_line_end(c) || *c->at == c->separator)) return PLUMB_OK;
+    skip_blanks(c);
+    if (at_place_end(c)) return true;
+    // The text goes on after the place, so strtod cannot run past its end.
+    char *end;
+    *out = text_parse_double(c->at, &end);
+    const bool is_number = end > c->at;
+    c->at = end;
+    skip_blanks(c);
+    return is_number && at_place_end(c);
+}
+
+static plumb_status read_number(double *out, csv_cursor *c, const char *name)
+{
+    skip_blanks(c);
+    const char *start = c->at;
+    if (parse_number(out, c)) return PLUMB_OK;
     int length = 0;
     while (length < 40 && start + length < c->end && !strchr("\r\n", start[length]) &&
            start[length] != c->separator)
@@ -173,15 +195,47 @@ static plumb_status read_number(double *out, csv_cursor *c, const char *name)
                 (long long)c->line, name, length, start);
 }
 
-// Reads one line. `to` is where each column goes; NULL to only check it.
-static plumb_status read_row(csv_cursor *c, const char *const *name, int64_t columns, double **to,
+// Past a place of text, which may be in quotes.
+static void skip_text(csv_cursor *c)
+{
+    bool quoted = false;
+    for (; c->at < c->end && *c->at != '\n' && *c->at != '\r'; c->at++) {
+        if (*c->at == '"') quoted = !quoted;
+        else if (*c->at == c->separator && !quoted) break;
+    }
+}
+
+// Columns with text in the first row (names of clips, words) are no arrays. If all have text
+// nothing is marked, so that reading the first place fails with its reason.
+static void find_text(csv_header *header, csv_cursor c)
+{
+    int64_t texts = 0;
+    if (!next_line(&c)) return;
+    for (int64_t k = 0; k < header->columns; k++) {
+        const char *start = c.at;
+        header->is_text[k] = !parse_number(&(double){0}, &c);
+        texts += header->is_text[k];
+        c.at = start;
+        skip_text(&c);
+        if (at_line_end(&c)) break;
+        c.at++;
+    }
+    if (texts == header->columns) memset(header->is_text, 0, (size_t)texts * sizeof(bool));
+}
+
+// Reads one line. `to` is where each column goes, NULL for one of text; NULL to only check the
+// line.
+static plumb_status read_row(csv_cursor *c, const csv_header *header, double **to,
                              const int64_t *step)
 {
+    const int64_t columns = header->columns;
     for (int64_t k = 0; k < columns; k++) {
-        double value;
-        const plumb_status st = read_number(&value, c, name[k]);
+        double value = 0.0;
+        plumb_status st = PLUMB_OK;
+        if (header->is_text[k]) skip_text(c);
+        else st = read_number(&value, c, header->name[k]);
         if (st) return st;
-        if (to) {
+        if (to && !header->is_text[k]) {
             *to[k] = value;
             to[k] += step[k];
         }
@@ -196,14 +250,19 @@ static plumb_status read_row(csv_cursor *c, const char *const *name, int64_t col
 }
 
 // Makes the arrays, and where each column goes: its place and the step to the next row.
-static plumb_status make_arrays(csv_table *out, arena *mem, const char *const *name, double **to,
+static plumb_status make_arrays(csv_table *out, arena *mem, const csv_header *header, double **to,
                                 int64_t *step)
 {
+    const char *const *name = header->name;
     out->names.name = ARENA_ALLOC(mem, const char *, out->columns);
     out->array = ARENA_ALLOC(mem, plumb_array, out->columns);
     if (!out->names.name || !out->array) return PLUMB_EMEMORY;
     for (int64_t k = 0, width; k < out->columns; k += width) {
-        width = count_group(name, out->columns, k);
+        width = 1;
+        if (header->is_text[k]) continue;
+        int64_t next = k; // the first column of text from here on
+        while (next < out->columns && !header->is_text[next]) next++;
+        width = count_group(name, next, k);
         const int64_t shape[] = {out->rows, width};
         double *data = ARENA_ALLOC(mem, double, out->rows *width);
         char *array_name = arena_strdup(mem, name[k]);
@@ -228,18 +287,20 @@ static plumb_status make_arrays(csv_table *out, arena *mem, const char *const *n
 
 static plumb_status parse_table(csv_table *out, arena *mem, arena *scratch, csv_cursor *c)
 {
-    const char **name = NULL;
-    plumb_status st = read_header(c, scratch, &name, &out->columns);
+    csv_header header = {0};
+    plumb_status st = read_header(&header, c, scratch);
     if (st) return st;
+    out->columns = header.columns;
     const csv_cursor body = *c;
-    for (; !st && next_line(c); out->rows += !st) st = read_row(c, name, out->columns, NULL, NULL);
+    find_text(&header, body);
+    for (; !st && next_line(c); out->rows += !st) st = read_row(c, &header, NULL, NULL);
     if (!st && !out->rows) return fail(PLUMB_EFORMAT, "%s: it has no row of numbers", c->what);
     double **to = ARENA_ALLOC(scratch, double *, out->columns);
     int64_t *step = ARENA_ALLOC(scratch, int64_t, out->columns);
     if (!st && (!to || !step)) st = PLUMB_EMEMORY;
-    if (!st) st = make_arrays(out, mem, name, to, step);
+    if (!st) st = make_arrays(out, mem, &header, to, step);
     *c = body;
-    while (!st && next_line(c)) st = read_row(c, name, out->columns, to, step);
+    while (!st && next_line(c)) st = read_row(c, &header, to, step);
     return st;
 }
 

@@ -344,6 +344,20 @@ def test_a_table_of_numbers(data):
     refused("bad.csv: line 3, column latent: \"one\" is not a number", data.folder / "bad.csv")
 
 
+def test_columns_of_a_table_are_named_behind_the_file(data):
+    latent, truth, length, _ = flat_rows(data, gap=0)
+    rows = np.concatenate([np.repeat(np.arange(40), length)[:, None], latent, truth], -1)
+    lines = [",".join([f"clip {row[0]:.0f}", *(f"{value:.17g}" for value in row)]) for row in rows]
+    table = data.folder / "named.csv"
+    table.write_text("\n".join(["name,trajectory,a,b,c,d,e,q,p", *lines]) + "\n")
+    want = [target["linear"]["r2"] for target in as_padded(data, length)["targets"]]
+    quick = ("--linear-only", "--no-controls")
+    for arguments in ([f"{table}:a,b,c,d,e"], [f"{table}:a,b,c,d,e", "--target", "q,p"], [table, "--latent", f"{table}:a,b,c,d,e", "--target", "q,p"]):
+        got = answer(*arguments, *quick)["targets"]
+        assert [target["name"] for target in got] == ["q", "p"] and [target["linear"]["r2"] for target in got] == want
+    refused(f"name columns as {table}:A,B", table)
+
+
 def test_a_folder_of_files(data):
     latent, truth, length, offset = flat_rows(data, gap=2)
     folder = data.folder / "folder"

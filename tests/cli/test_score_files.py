@@ -88,6 +88,23 @@ def test_pairs_and_one_valid_clip_to_many_invalid_ones(tmp_path):
     assert "20 groups of any size" in said.stderr
 
 
+def test_groups_in_json_may_have_both_sides_in_one_object(tmp_path):
+    sides = [(rng.normal(size=2), rng.normal(size=2)) for _ in range(40)]
+    flat = [{"clip": f"{i}/{k}", "group": i, "possible": k == 0, "score": s} for i, both in enumerate(sides) for k in (0, 1) for s in both[k]]
+    (tmp_path / "flat.json").write_text(json.dumps(flat))
+    want = answer(tmp_path / "flat.json")["scorers"]["plain"]
+    named = {f"scene {i}": {"possible": list(a), "impossible": list(b)} for i, (a, b) in enumerate(sides)}
+    for form in (named, {"model": "m", "results": {"inertia": named}}, list(named.values()),
+                 [{"scene": name, "valid": both["possible"], "invalid": both["impossible"]} for name, both in named.items()]):
+        (tmp_path / "a.json").write_text(json.dumps(form))
+        assert answer(tmp_path / "a.json")["scorers"]["plain"] == want
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"id": i, "possible": a[0], "impossible": b[0]}) for i, (a, b) in enumerate(sides)))
+    assert answer(tmp_path / "a.jsonl")["scorers"]["plain"]["accuracy"] == np.mean([b[0] > a[0] for a, b in sides])
+    # Beside a score they are flags of one clip.
+    (tmp_path / "b.json").write_text(json.dumps([{**clip, "impossible": not clip["possible"]} for clip in flat]))
+    assert answer(tmp_path / "b.json")["scorers"]["plain"] == want
+
+
 def test_single_labelled_clips_have_an_auroc_and_no_accuracy_of_tuples(tmp_path):
     score, label = rng.normal(size=300), rng.random(300) < 0.3
     score[~label] += 1

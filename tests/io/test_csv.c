@@ -83,6 +83,24 @@ TEST(numbers_that_skip_are_columns_of_their_own)
     arena_clear(&mem);
 }
 
+TEST(columns_of_text_are_passed_over)
+{
+    csv_table t;
+    arena mem = {0};
+    CHECK_OK(parse(&t, &mem,
+                   "clip,z_0,word,z_1,score\na.mp4,1,yes,2,3\n\"b, c\",4,\"say \"\"no\"\"\",5,6\n"
+                   "7,7,8,8,9\n"));
+    CHECK_EQUAL(t.rows, 3);
+    CHECK_EQUAL(t.names.count, 3);
+    CHECK_TEXT(t.names.name[0], "z_0");
+    CHECK_TEXT(t.names.name[1], "z_1");
+    CHECK_TEXT(t.names.name[2], "score");
+    CHECK_NEAR(numbers_of(&t, 0)[1], 4.0, 0);
+    CHECK_NEAR(numbers_of(&t, 1)[1], 5.0, 0);
+    CHECK_NEAR(numbers_of(&t, 2)[2], 9.0, 0);
+    arena_clear(&mem);
+}
+
 TEST(what_is_no_table_is_refused_with_its_line)
 {
     static const struct {
@@ -94,8 +112,12 @@ TEST(what_is_no_table_is_refused_with_its_line)
         {"1,2\n3,4\n", "must have names"},
         {"a,b\n1,2\n3\n", "line 3 has fewer"},
         {"a,b\n1,2,3\n", "line 2 has more"},
-        {"a,b\n1,x\n", "line 2, column b: \"x\" is not a number"},
-        {"a,b\n1,2 3\n", "\"2 3\" is not a number"},
+        {"a,b\n1,2\n1,x\n", "line 3, column b: \"x\" is not a number"},
+        {"a,b\n1,2\n1,2 3\n", "\"2 3\" is not a number"},
+        {"a\nx\n", "line 2, column a: \"x\" is not a number"},
+        {"a,b\nx,y z\n", "line 2, column a: \"x\" is not a number"},
+        {"clip,b\nx,1\ny\n", "line 3 has fewer"},
+        {"clip,b\nx,1\ny,2,3\n", "line 3 has more"},
         {"a,,b\n1,2,3\n", "column 2 has no name"},
         {"a,a\n1,2\n", "the name a"},
     };
