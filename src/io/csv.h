@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Tables of numbers as text: a line of names, then one line per row. Commas, semicolons or tabs
 // separate; an empty place is NaN. Columns "z[0]", "z[1]" ... or "z_0", "z_1" ... are one array
-// (rows, k), others are arrays (rows,). Columns of text (names of clips) are passed over: those that
-// have text in the first row.
+// (rows, k), others are arrays (rows,). Columns of text (names of clips) are passed over: those
+// that have text in the first row.
 #ifndef IO_CSV_H
 #define IO_CSV_H
 
