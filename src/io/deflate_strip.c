@@ -269,17 +269,18 @@ static inline uint32_t hash_four(const uint8_t *p)
 // How many bytes from `at` on are equal to those `before` earlier, up to `most`.
 static inline size_t match_length(const uint8_t *at, size_t before, size_t most)
 {
+    const uint8_t *earlier = at - before;
     size_t n = 0;
     for (; n + 8 <= most; n += 8) {
         uint64_t a, b;
         memcpy(&a, at + n, 8);
-        memcpy(&b, at + n - before, 8);
+        memcpy(&b, earlier + n, 8);
         if (a != b) {
-            while (at[n] == at[n - before]) n++;
+            while (at[n] == earlier[n]) n++;
             return n;
         }
     }
-    while (n < most && at[n] == at[n - before]) n++;
+    while (n < most && at[n] == earlier[n]) n++;
     return n;
 }
 
