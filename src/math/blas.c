@@ -20,11 +20,15 @@ typedef void gemm_function(int, int, int, int, int, int, double, const double *,
 typedef void syrk_function(int, int, int, int, int, double, const double *, int, double, double *,
                            int);
 typedef char *text_function(void);
+typedef int get_threads_function(void);
+typedef void set_threads_function(int);
 
 static struct {
     void *library;
     gemm_function *gemm;
     syrk_function *syrk;
+    get_threads_function *get_threads; // NULL if the host program has not loaded it before
+    set_threads_function *set_threads;
     const char *kernel;
     const char *wanted_kernel;
     char version[64];
@@ -68,6 +72,9 @@ static bool open_library(void)
         blas.library = NULL;
         return false;
     }
+    if (!find_symbol(&blas.get_threads, "openblas_get_num_threads") ||
+        !find_symbol(&blas.set_threads, "openblas_set_num_threads") || blas.get_threads() == 1)
+        blas.get_threads = NULL;
     blas.kernel = corename();
     // The first two words: OpenBLAS 0.3.21
     const char *text = config(), *space = strchr(text, ' ');
@@ -104,6 +111,21 @@ static void restore_variable(environment_variable v)
     free(v.old_value);
 }
 
+// Where the host program has loaded OpenBLAS before, as Python does with Debian's NumPy, it has the
+// threads of the host. These would wait for each other in every small product, and the bits would
+// depend on their number. So the number is 1 while plumb computes, and what it was afterwards.
+static struct {
+    pthread_mutex_t lock;
+    int users, threads;
+} host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// In a child only the thread that forked goes on; another one may have held the lock.
+static void forget_other_threads(void)
+{
+    pthread_mutex_init(&host.lock, NULL);
+    host.users = 0;
+}
+
 // Runs once.
 static void load_library(void)
 {
@@ -119,6 +141,7 @@ static void load_library(void)
         }
     }
     restore_variable(threads);
+    if (blas.get_threads) pthread_atfork(NULL, NULL, forget_other_threads);
 }
 
 static void load_once(void)
@@ -134,20 +157,43 @@ plumb_status blas_library_load(void)
     return fail(PLUMB_EMISSING, "OpenBLAS is not on this machine; install libopenblas0");
 }
 
+static void begin_one_thread(void)
+{
+    if (!blas.get_threads) return;
+    pthread_mutex_lock(&host.lock);
+    if (host.users++ == 0) {
+        host.threads = blas.get_threads();
+        if (host.threads != 1) blas.set_threads(1);
+    }
+    pthread_mutex_unlock(&host.lock);
+}
+
+static void end_one_thread(void)
+{
+    if (!blas.get_threads) return;
+    pthread_mutex_lock(&host.lock);
+    if (--host.users == 0 && host.threads != 1) blas.set_threads(host.threads);
+    pthread_mutex_unlock(&host.lock);
+}
+
 void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transpose_a,
                const double *b, int64_t ldb, bool transpose_b, int64_t m, int64_t n, int64_t k,
                double alpha, double beta)
 {
     assert(blas.gemm);
+    begin_one_thread();
     blas.gemm(ROW_MAJOR, transpose_a ? TRANSPOSE : NO_TRANSPOSE,
               transpose_b ? TRANSPOSE : NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, a, (int)lda, b,
               (int)ldb, beta, c, (int)ldc);
+    end_one_thread();
 }
 
 void blas_gram(double *g, int64_t ldg, const double *a, int64_t lda, int64_t rows, int64_t n)
 {
     assert(blas.syrk);
+    begin_one_thread();
     blas.syrk(ROW_MAJOR, UPPER, TRANSPOSE, (int)n, (int)rows, 1.0, a, (int)lda, 0.0, g, (int)ldg);
+    end_one_thread();
     // syrk fills the upper triangle only.
     for (int64_t i = 1; i < n; i++)
         for (int64_t j = 0; j < i; j++) g[i * ldg + j] = g[j * ldg + i];
@@ -156,7 +202,9 @@ void blas_gram(double *g, int64_t ldg, const double *a, int64_t lda, int64_t row
 void blas_gram_add(double *g, int64_t ldg, const double *a, int64_t lda, int64_t rows, int64_t n)
 {
     assert(blas.syrk);
+    begin_one_thread();
     blas.syrk(ROW_MAJOR, UPPER, TRANSPOSE, (int)n, (int)rows, 1.0, a, (int)lda, 1.0, g, (int)ldg);
+    end_one_thread();
 }
 
 const char *blas_kernel(void)

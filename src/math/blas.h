@@ -5,7 +5,8 @@
 // OpenBLAS is loaded at first use, not with the library: programs that do not need it do not pay
 // for it, and its environment variables can be set before. They say how many threads it starts and
 // which kernels it uses; version 0.3.21 chooses kernels of 2004 for processors that it does not
-// know (OpenMathLib/OpenBLAS#4267).
+// know (OpenMathLib/OpenBLAS#4267). If the host program has loaded it before, its number of threads
+// is 1 while a product is computed, and afterwards what it was.
 #ifndef MATH_BLAS_H
 #define MATH_BLAS_H
 
