@@ -311,7 +311,9 @@ def test_arrays_that_were_exchanged_are_noticed(data):
     right = answer(data.save(data.truth, latent=spiral))
     exchanged = answer(data.save(data.truth, latent=data.encoded, encoded=spiral))
     assert right["hint"] is None and "were latent and encoded exchanged?" in exchanged["hint"]
-    swapped = answer(data.save(data.truth, latent=data.truth, encoded=data.truth, truth=data.encoded), "--linear-only")
+    few = slice(16)
+    swapped = answer(data.save(data.truth, latent=data.truth[few], encoded=data.truth[few], truth=data.encoded[few], energy=data.energy[few]),
+                     "--linear-only")
     assert swapped["hint"] is None  # ten numbers of noise and waves do not follow from a line
     linear = data.truth @ np.random.default_rng(2).normal(size=(2, 5))
     file = data.save(data.truth, latent=data.truth, encoded=data.truth, truth=linear)
