@@ -104,7 +104,9 @@ typedef struct plumb_kappa {
     double resolution;
     double symplectic_r2; ///< Held-out R2 of the symplectic map; NaN if it was not fitted.
     /// The lesser held-out R2 of two maps that are symplectic by design, from truth to latents and
-    /// back: high only if the latents hold the state and keep the form. NaN if it was not measured.
+    /// back, and at most twice the share of the area that the first map gives the latents which
+    /// they carry: high only if the latents hold the state and keep the form. NaN if it was not
+    /// measured.
     double symplectic;
     plumb_interval symplectic_ci; ///< 95 %, over trajectories; or NaN.
     /// Why `symplectic` was asked for and cannot be measured. NULL if it was measured, or not asked

@@ -546,6 +546,38 @@ TEST(dead_momenta_do_not_pass_as_symplectic)
     forged_free(&f);
 }
 
+// The whole state in two positions, and momenta that are 0: both maps can be perfect, because what
+// never moves is no target of the one and no output of the other.
+static void positions_only(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    latent[0] = truth[0], latent[1] = truth[1], latent[2] = 0.0, latent[3] = 0.0;
+}
+
+static void padded_shear(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    latent[0] = truth[0], latent[1] = 0.0;
+    latent[2] = truth[1] + 0.3 * truth[0] * truth[0], latent[3] = 0.0;
+}
+
+TEST(a_state_in_positions_alone_does_not_pass_as_symplectic)
+{
+    plumb_kappa_options opt = plumb_kappa_defaults();
+    opt.symplectic = true;
+    forged f = forge(1, 2, TRAJECTORIES, STEPS, positions_only);
+    plumb_kappa r = measured(&f, &opt);
+    CHECK(r.symplectic_r2 > 0.99 && r.r2_state > 0.99);
+    CHECK(r.symplectic < 0.1 && r.symplectic_ci.high < 0.1);
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+    f = forge(1, 2, TRAJECTORIES, STEPS, padded_shear);
+    r = measured(&f, &opt);
+    CHECK(r.symplectic > 0.99 && r.canonical == PLUMB_VERDICT_LEARNT);
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+}
+
 // ---- maps without an inverse ----
 
 // (r, angle) -> (r / sqrt k, k angle): keeps areas, is invertible everywhere locally, and maps k
