@@ -48,7 +48,7 @@ def first_trajectories(case, count):
 
 def variants(options, number):
     """The case of this number, or all its sizes."""
-    case = cases.make(options.seed, number, max(cases.COUNTS) if options.nested else None)
+    case = cases.make(options.seed, number, max(cases.COUNTS) if options.nested else options.count)
     if case is None: return []
     return [first_trajectories(case, count) for count in cases.COUNTS] if options.nested else [case]
 
@@ -194,6 +194,7 @@ def main():
     parser.add_argument("--report", nargs="+", metavar="F.jsonl")
     parser.add_argument("--figure", metavar="F.svg")
     parser.add_argument("--nested", action="store_true", help="each case with all numbers of trajectories")
+    parser.add_argument("--count", type=int, help="of trajectories, for every case; default: random")
     parser.add_argument("--only", type=int, metavar="NUMBER")
     parser.add_argument("--save", metavar="F.npz")
     options = parser.parse_args()

@@ -13,7 +13,7 @@ import battery_maps as maps
 import battery_systems as systems
 import planted
 
-STEPS, JACOBIAN_ROWS = 60, 1500
+STEPS = 60
 COUNTS = [10, 20, 50, 100, 1000]
 COUNT_SHARE = [0.2, 0.2, 0.2, 0.3, 0.1]
 
@@ -58,11 +58,10 @@ class Draw:
 
 def true_kappa(f, truth, rng, normals=None):
     """kappa of the map f on the states, within the surface with these normals (rows, k, 2n)."""
-    rows = truth.reshape(-1, truth.shape[-1])
-    chosen = rng.permutation(len(rows))[:JACOBIAN_ROWS]
-    x = rows[chosen]
+    x = truth.reshape(-1, truth.shape[-1])
+    rng.permutation(len(x))  # once chose some of the states; what is drawn after it stays the same
     n = x.shape[1] // 2
-    sd = rows.std(0)
+    sd = x.std(0)
     a = np.sqrt(sd[n:] / sd[:n])
     balance = np.concatenate([a, 1 / a])
     j = maps.jacobian(f, x) / balance

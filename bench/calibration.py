@@ -48,13 +48,13 @@ def fresh(options, folder):
         names = cases.thirteen(world) if options.thirteen else cases.names()
         for at, name in enumerate(names):
             made = cases.make(name, truth, [options.seed, number, at], world)
-            if made is not None: yield f"{world}.{name}", made[0], truth, made[2], made[1], 0
+            if made is not None: yield f"{world}.{name}", made[0], truth, made[2], made[1]
 
 
 def stored(folder):
     for path in sorted(Path(folder).glob("*.npz")):
         with np.load(path) as z:
-            yield path.stem, z["latent"], z["truth"], int(z["expected"]), float(z["kappa_true"]), int(z["hard"])
+            yield path.stem, z["latent"], z["truth"], int(z["expected"]), float(z["kappa_true"])
 
 
 def judge(options, path):
@@ -92,17 +92,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         source = stored(options.battery) if options.battery else fresh(options, folder)
-        for name, latent, truth, expected, kappa, hard in source:
+        for name, latent, truth, expected, kappa in source:
             path = (Path(options.save) if options.save else folder) / f"{name}.npz"
-            np.savez(path, latent=latent, truth=truth, expected=expected, kappa_true=kappa, hard=hard)
+            np.savez(path, latent=latent, truth=truth, expected=expected, kappa_true=kappa)
             verdicts, own = judge(options, path)
             if not options.save: path.unlink()
             wrong = [row for row in ROWS if verdicts[row] is not None and verdicts[row] != expected]
             low, high = own["kappa_ci"] or (0, 1)
             said = {1: "right", 0: "wrong", None: "null"}[verdicts["kappa"]]
             print(f"{name},{expected},{kappa:.4f},{own['kappa']:.4f},{low:.4f},{high:.4f},{own['r2_state']:.4f},"
-                  f"{own['symplectic']},{said},{'hard' if hard else ' & '.join(wrong)}", flush=True)
-            if hard: continue
+                  f"{own['symplectic']},{said},{' & '.join(wrong)}", flush=True)
             total[expected] += 1
             near += abs(own["kappa"] - kappa) <= 0.05
             covered += low - 1e-4 <= kappa <= high + 1e-4

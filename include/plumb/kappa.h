@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_KAPPA_VERSION 6
+#define PLUMB_KAPPA_VERSION 7
 
 /// How the maps between truth and latents are fitted.
 typedef enum plumb_kappa_estimator {
@@ -103,8 +103,10 @@ typedef struct plumb_kappa {
     /// NaN if no latent moves.
     double resolution;
     double symplectic_r2; ///< Held-out R2 of the symplectic map; NaN if it was not fitted.
-    /// The lesser held-out R2 of two maps that are symplectic by design, from truth to latents and
-    /// back: high only if the latents hold the state and keep the form. NaN if it was not measured.
+    /// The least of three: the held-out R2 of two maps that are symplectic by design, from truth to
+    /// latents and back, and twice the area that the latents carry over the one that the first map
+    /// gives them. High only if the latents hold the state and keep the form. NaN if it was not
+    /// measured.
     double symplectic;
     plumb_interval symplectic_ci; ///< 95 %, over trajectories; or NaN.
     /// Why `symplectic` was asked for and cannot be measured. NULL if it was measured, or not asked

@@ -50,6 +50,7 @@ def test_the_good_sample_and_the_trained_model_pass_and_two_samples_fail(demo):
     assert out.count("Verdict: learnt") == 3
     assert out.count("Verdict: not learnt") == 2
     assert out.count("Why: ") == 5
+    assert out.count("above 0.9: area is kept") == 5, "kappa of each, which decides"
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """plumb measure as a user runs it: files of every kind, results for people and for programs, one line for every mistake."""
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -123,6 +124,24 @@ def test_a_centre_at_rest_has_a_floor_and_is_reduced(data):
     redundant = answer(data.save("rest.npz", latent=still, truth=still))
     assert redundant["sym_floor"] > 0.05 and redundant["symetric"] == 0
     assert redundant["canonical"] == 1 and redundant["form"]["n"] == 1 and "2 dimensions" in redundant["form"]["reduced"]
+    assert "SyMetric is 0 all the same" in run(data.folder / "rest.npz").stdout
+
+
+def test_a_symetric_of_1_that_does_not_decide_is_explained(tmp_path):
+    """(q + q^3, p): a straight map explains enough of it, and keeps areas that the latents do not."""
+    truth = 1.4 * springs(1, 30, 40, np.random.default_rng(3))
+    np.savez(tmp_path / "x.npz", latent=truth + truth**3 * [1, 0], truth=truth)
+    found = answer(tmp_path / "x.npz")
+    assert found["symetric"] == 1 and found["verdict"] == "not learnt" and found["kappa"] < 0.8
+    assert "SyMetric is 1 all the same" in run(tmp_path / "x.npz").stdout
+
+
+def test_the_table_says_which_coordinates_are_held(tmp_path):
+    truth = springs(1, 30, 40, np.random.default_rng(3))
+    np.savez(tmp_path / "x.npz", latent=truth * [1, 0], truth=truth)
+    assert re.search(r"of each +q 1\.00, p -?0\.0\d", run(tmp_path / "x.npz", "--coordinates-only").stdout)
+    found = answer(tmp_path / "x.npz", "--coordinates-only")
+    assert found["r2_coordinates"][0] > 0.99 and found["r2_coordinates"][1] < 0.1 and found["kappa_score"] == 0
 
 
 def test_published_leaves_kappa_out_with_the_same_keys(data, right):

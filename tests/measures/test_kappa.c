@@ -490,6 +490,41 @@ TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
     forged_free(&f);
 }
 
+// --- what is reported beside kappa --------------------------------------------------------------
+
+// Half of the motion is noise, which kappa does not see.
+static void half_noise(double *S, const double *s, int64_t step, rng *noise)
+{
+    shears(S, s, step, noise);
+    for (int i = 0; i < 2; i++) S[i] += 0.15 * rng_normal(noise);
+}
+
+TEST(the_score_counts_what_is_explained_and_whether_the_state_is_held)
+{
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, half_noise);
+    plumb_kappa_options opt = plumb_kappa_defaults();
+    opt.r2_bar = 0.5;
+    plumb_kappa r = measured(&f, &opt);
+    CHECK(r.r2_latent < 0.95 && r.r2_state > 0.5 && r.kappa > 0.9);
+    CHECK_NEAR(r.score, r.kappa * r.r2_latent, 1e-12);
+    plumb_kappa_clear(&r);
+    opt.r2_bar = 0.99; // now the latents do not hold the state
+    r = measured(&f, &opt);
+    CHECK(r.kappa > 0.9 && r.score == 0.0);
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+}
+
+TEST(each_true_coordinate_has_its_own_r2)
+{
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, positions);
+    plumb_kappa r = measured(&f, NULL);
+    CHECK(r.r2_coordinates[0] > 0.99 && r.r2_coordinates[1] < 0.1);
+    CHECK_NEAR(0.5 * (r.r2_coordinates[0] + r.r2_coordinates[1]), r.r2_state, 1e-12);
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+}
+
 // --- symplectic by design -----------------------------------------------------------------------
 
 TEST(a_map_symplectic_by_design_fits_right_models_better_than_wrong_ones)
@@ -542,6 +577,38 @@ TEST(dead_momenta_do_not_pass_as_symplectic)
     }
     CHECK_NEAR(dot * dot / truth / (form - 0.25 * halves), r.kappa, 1e-9);
     CHECK_NEAR(dot / truth, r.c, 1e-9 * fabs(r.c));
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+}
+
+// The whole state in two positions, and momenta that are 0: both maps can be perfect, because what
+// never moves is no target of the one and no output of the other.
+static void positions_only(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    latent[0] = truth[0], latent[1] = truth[1], latent[2] = 0.0, latent[3] = 0.0;
+}
+
+static void padded_shear(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    latent[0] = truth[0], latent[1] = 0.0;
+    latent[2] = truth[1] + 0.3 * truth[0] * truth[0], latent[3] = 0.0;
+}
+
+TEST(a_state_in_positions_alone_does_not_pass_as_symplectic)
+{
+    plumb_kappa_options opt = plumb_kappa_defaults();
+    opt.symplectic = true;
+    forged f = forge(1, 2, TRAJECTORIES, STEPS, positions_only);
+    plumb_kappa r = measured(&f, &opt);
+    CHECK(r.symplectic_r2 > 0.99 && r.r2_state > 0.99);
+    CHECK(r.symplectic < 0.1 && r.symplectic_ci.high < 0.1);
+    plumb_kappa_clear(&r);
+    forged_free(&f);
+    f = forge(1, 2, TRAJECTORIES, STEPS, padded_shear);
+    r = measured(&f, &opt);
+    CHECK(r.symplectic > 0.99 && r.canonical == PLUMB_VERDICT_LEARNT);
     plumb_kappa_clear(&r);
     forged_free(&f);
 }

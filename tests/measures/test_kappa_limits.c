@@ -160,6 +160,35 @@ TEST(on_an_energy_surface_the_forms_are_compared_within_it)
     planted_free(&p);
 }
 
+// The energies of the trajectories differ by this share.
+static double energy_spread;
+
+static void some_energies(double *S, double *s, int64_t k, int64_t t)
+{
+    oscillate(s, sqrt(1.0 + energy_spread * (random_of(k, 3) - 0.5)), 1.0, k, t, 1);
+    S[0] = s[0], S[1] = s[1] + sin(3.0 * s[0]);
+}
+
+TEST(the_interval_shrinks_as_the_states_leave_the_surface)
+{
+    static const double spreads[] = {0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0};
+    double before = 1.0;
+    for (size_t i = 0; i < sizeof spreads / sizeof *spreads; i++) {
+        energy_spread = spreads[i];
+        planted p = plant(1, 1, some_energies);
+        plumb_kappa r = measure_planted(&p, NULL);
+        const double width = r.kappa_ci.high - r.kappa_ci.low;
+        CHECK(r.kappa_ci.high > 0.999); // the true value is 1
+        CHECK(r.canonical != PLUMB_VERDICT_NOT_LEARNT);
+        if (spreads[i] > 0.02) CHECK_EQUAL(r.canonical, PLUMB_VERDICT_LEARNT);
+        CHECK(width <= before + 0.02);
+        before = width;
+        plumb_kappa_clear(&r);
+        planted_free(&p);
+    }
+    CHECK(before < 0.02);
+}
+
 // ---- angles ----
 
 // The paper's Figure 1: action and angle of a mass on a spring; the angle is wrapped to one turn.
@@ -180,6 +209,71 @@ TEST(a_latent_that_is_an_angle_is_compared_on_its_circle)
 {
     check_case(1, 1, wrapped, PLUMB_VERDICT_LEARNT, 1.0);
     check_case(1, 1, wrapped_wrong, PLUMB_VERDICT_NOT_LEARNT, (double)NAN);
+}
+
+// Rotors that turn up to eight times. The latent angle runs on, and is many times as large as the
+// momentum, whose bend is periodic: it needs the angle, its sine and its cosine together.
+static void many_turns(double *S, double *s, int64_t k, int64_t t)
+{
+    s[1] = 0.4 + random_of(k, 3);
+    s[0] = turn * random_of(k, 1) + 0.9 * s[1] * (double)t;
+    S[0] = s[0], S[1] = s[1] + 0.3 * sin(s[0]);
+}
+
+static void many_turns_wrong(double *S, double *s, int64_t k, int64_t t)
+{
+    many_turns(S, s, k, t);
+    S[1] = s[1] * (1.0 + 0.8 * sin(s[0]));
+}
+
+TEST(rotors_that_turn_often_are_judged_by_the_angle_and_its_sine_and_cosine)
+{
+    check_case(1, 1, many_turns, PLUMB_VERDICT_LEARNT, 1.0);
+    check_case(1, 1, many_turns_wrong, PLUMB_VERDICT_NOT_LEARNT, (double)NAN);
+}
+
+// ---- singularities ----
+
+// A body on an ellipse about a mass at the origin, from Kepler's equation.
+static void orbit(double *s, double axis, double eccentricity, double anomaly)
+{
+    double e = anomaly;
+    for (int i = 0; i < 50; i++)
+        e -= (e - eccentricity * sin(e) - anomaly) / (1.0 - eccentricity * cos(e));
+    const double minor = sqrt(1.0 - eccentricity * eccentricity);
+    const double rate = 1.0 / sqrt(axis) / (1.0 - eccentricity * cos(e));
+    s[0] = axis * (cos(e) - eccentricity), s[1] = axis * minor * sin(e);
+    s[2] = -rate * sin(e), s[3] = rate * minor * cos(e);
+}
+
+// Eccentric orbits in every direction; the latents are the state a little later, a canonical map
+// whose slopes are large near the mass, where few of the states are.
+static void perihelion(double *S, double *s, int64_t k, int64_t t)
+{
+    const double axis = 0.8 + 0.4 * random_of(k, 3), turned = turn * random_of(k, 1);
+    const double eccentricity = 0.4 + 0.35 * random_of(k, 2), rate = 1.0 / pow(axis, 1.5);
+    double *const states[] = {s, S};
+    for (int later = 0; later < 2; later++) {
+        double plane[4], *to = states[later];
+        orbit(plane, axis, eccentricity,
+              turn * random_of(k, 4) + rate * (0.12 * (double)t + 0.3 * later));
+        for (int i = 0; i < 4; i += 2) {
+            to[i] = cos(turned) * plane[i] - sin(turned) * plane[i + 1];
+            to[i + 1] = sin(turned) * plane[i] + cos(turned) * plane[i + 1];
+        }
+    }
+}
+
+TEST(a_right_model_near_a_singularity_is_not_rejected)
+{
+    for (int64_t few = 10; few <= TRAJECTORIES; few *= 2) {
+        planted p = plant(2, 2, perihelion);
+        p.truth.shape[0] = p.latent.shape[0] = few;
+        plumb_kappa r = measure_planted(&p, NULL);
+        CHECK(r.canonical != PLUMB_VERDICT_NOT_LEARNT);
+        plumb_kappa_clear(&r);
+        planted_free(&p);
+    }
 }
 
 // ---- fine waves ----

@@ -89,6 +89,7 @@ def test_kappa_accepts_the_good_and_rejects_the_bad(good):
     bad = plumb.symetric(BAD, TRUTH)
     assert not bad.passes and bad.canonical == 0
     assert good.canonical == 1 and good.kappa > 0.99
+    assert (good.verdict, good.coordinates_verdict, bad.verdict, bad.coordinates_verdict) == ("learnt", "learnt", "not learnt", "not learnt")
     assert "kappa" not in plumb.symetric(GOOD, TRUTH, kappa=False).to_dict()
 
 

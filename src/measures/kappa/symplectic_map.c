@@ -3,8 +3,8 @@
 // potential a quadratic form plus ridge functions, on coordinates padded with pairs that are 0;
 // then one scale. Such a map keeps the form for any weights. One goes from truth to latents. It can
 // be perfect although the latents hold nothing (momenta that are all 0 are no target), so a second
-// one goes from latents to truth: both are good only if the latents hold the state and keep the
-// form.
+// one goes from latents to truth. Both can be perfect although the latents carry no area (the whole
+// state in positions), so the area is compared too.
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +18,8 @@ enum { LAYERS = 8, RIDGES = 16, BATCH = 64, STREAM_SHEARS = 22 };
 // A latent of which more than this is unexplained by G is noise, and is no target.
 static const double noise_limit = 0.5;
 static const double first_rate = 0.02;
+// `symplectic` is at most this many times the share of the area that the latents carry.
+static const double area_margin = 2.0;
 
 typedef struct shear_map {
     int64_t m;                            // pairs, padding included
@@ -251,6 +253,14 @@ static bool is_used(const kappa_work *work, int64_t i)
            work->form.unexplained[i] < noise_limit;
 }
 
+// The largest deviation of the true coordinates.
+static double find_size(const kappa_truth *t)
+{
+    double size = 0.0;
+    for (int64_t i = 0; i < t->form_dims; i++) size = fmax(size, t->deviation[i]);
+    return size;
+}
+
 // Truth and latents of a row as pairs of the map, each over its largest deviation. With sign -1 the
 // true momenta change sign.
 static void load_pairs(double *truth, double *latent, const shear_map *map, const kappa_work *work,
@@ -260,8 +270,7 @@ static void load_pairs(double *truth, double *latent, const shear_map *map, cons
     const kappa_truth *t = &work->truth;
     const kappa_latent *l = &work->latent;
     const int64_t n = t->form_dims / 2, m = rows->latent_dims / 2;
-    double size = 0.0;
-    for (int64_t i = 0; i < t->form_dims; i++) size = fmax(size, t->deviation[i]);
+    const double size = find_size(t);
     for (int64_t i = 0; i < n; i++) {
         truth[i] = t->w[row * t->dims + i] / size;
         truth[map->m + i] = sign * t->w[row * t->dims + n + i] / size;
@@ -320,6 +329,7 @@ static double unexplained_by_free_map(const kappa_work *work)
 typedef struct heldout_sums {
     double *missed, *total; // (trajectories)
     int64_t trajectories;
+    double area; // mean over the halves: the factor by which the map changes areas
 } heldout_sums;
 
 static double compute_r2(const heldout_sums *s, const double *times)
@@ -370,6 +380,8 @@ static plumb_status score_direction(heldout_sums *out, const kappa_work *work, d
         init_weights(&map, &random);
         st = train_map(&map, half ? first : 0, half ? rows->rows - first : first, STEPS, &random);
         if (!st) score_rows(out, &map, rows, half ? 0 : first, half ? first : rows->rows);
+        const double scale = map.w[map.weights - 1 - 2 * map.m];
+        out->area += 0.5 * scale * scale;
     }
     return st;
 }
@@ -398,6 +410,17 @@ plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work 
     return PLUMB_OK;
 }
 
+// The area of the latents over the one that the map from truth to latents gives them. It is below 1
+// where the map puts area into what is no target: a momentum that is 0, or a second position.
+static double compute_carried_area(const plumb_kappa *result, const kappa_work *work,
+                                   const heldout_sums *sums)
+{
+    // The map is for the truth over its size and the latents over theirs, c is not.
+    const double size = find_size(&work->truth);
+    const double unit = work->latent.max_deviation * work->rows.latent_unit / work->rows.truth_unit;
+    return fabs(result->c) * size * size / (unit * unit * sums->area);
+}
+
 plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work)
 {
     out->symplectic_why = find_obstacle(work);
@@ -408,8 +431,9 @@ plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work)
                                                 i ? LATENTS_TO_TRUTH : TRUTH_TO_LATENTS);
         if (st) return st;
     }
+    const double most = area_margin * compute_carried_area(out, work, &sums[0]);
     out->symplectic_r2 = compute_r2(&sums[0], NULL);
-    out->symplectic = fmin(out->symplectic_r2, compute_r2(&sums[1], NULL));
+    out->symplectic = fmin(fmin(out->symplectic_r2, compute_r2(&sums[1], NULL)), most);
     const int64_t trajectories = work->rows.trajectories, resamples = work->opt->resamples;
     if (!resamples) return PLUMB_OK;
     double *times = ARENA_ALLOC(work->mem, double, trajectories);
@@ -418,7 +442,7 @@ plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work)
     rng random = rng_at(work->opt->seed, STREAM_SHEARS);
     for (int64_t i = 0; i < resamples; i++) {
         rng_resample(times, &random, trajectories);
-        draws[i] = fmin(compute_r2(&sums[0], times), compute_r2(&sums[1], times));
+        draws[i] = fmin(fmin(compute_r2(&sums[0], times), compute_r2(&sums[1], times)), most);
     }
     out->symplectic_ci = stats_interval_95(draws, resamples);
     return PLUMB_OK;
