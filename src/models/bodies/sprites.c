@@ -87,6 +87,16 @@ static void sort_by_depth(int *order, const sprite_scene *scene)
     }
 }
 
+void sprites_exchange(sprite looks[2])
+{
+    const bool first_in_front = looks[0].depth <= looks[1].depth;
+    const sprite keep = looks[0];
+    looks[0] = looks[1];
+    looks[1] = keep;
+    looks[0].depth = first_in_front ? 1 : 0;
+    looks[1].depth = first_in_front ? 0 : 1;
+}
+
 // ---- rectangles ----
 
 static int clamp_to(double value, int64_t most)

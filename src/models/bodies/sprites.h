@@ -56,6 +56,9 @@ typedef struct sprite_scratch {
     int order[SPRITES_MAX];                      ///< all sprites from front to back
 } sprite_scratch;
 
+/// Exchanges the two sprites of a scene of two. The one that was in front stays in front.
+void sprites_exchange(sprite looks[2]);
+
 plumb_status sprites_alloc(sprite_scratch *out, arena *mem, const sprite_scene *scene);
 
 /// Draws sprites at xy (count, 2), x before y, into frame (height, width, channels).

@@ -22,6 +22,14 @@ void tracks_to_units(double *xy, int64_t steps, const bodies_config *config)
         }
 }
 
+void tracks_to_pixels(double *xy, const bodies_config *config)
+{
+    for (int i = 0; i < 2 * config->objects; i++) {
+        if (config->box > 0.0) xy[i] -= config->box * floor((xy[i] + 1.0) / config->box);
+        xy[i] = xy[i] * config->pixels + config->middle[i % 2];
+    }
+}
+
 // Algebraic fit: x^2 + y^2 = 2 a x + 2 b y + c is linear in a, b, c.
 track_circle tracks_fit_circle(const double *xy, int64_t steps, int stride)
 {
@@ -113,6 +121,7 @@ static plumb_status order_objects(bodies_tracks *tracks, const bodies_config *co
             const double keep = tracks->radius[2 * i];
             tracks->radius[2 * i] = tracks->radius[2 * i + 1];
             tracks->radius[2 * i + 1] = keep;
+            sprites_exchange(tracks->looks + 2 * i);
         }
     return st;
 }
@@ -233,9 +242,10 @@ plumb_status tracks_make(bodies_tracks *out, arena *mem, const track_set *seen,
     *out = (bodies_tracks){.steps = seen->steps};
     out->xy = ARENA_ALLOC(mem, double, seen->count *size);
     out->radius = ARENA_ALLOC(mem, double, seen->count * seen->objects);
+    out->looks = ARENA_ALLOC(mem, sprite, seen->count * seen->objects);
     out->video = ARENA_ALLOC(mem, int64_t, seen->count);
     double *sorted = ARENA_ALLOC(mem, double, seen->count * seen->steps);
-    if (!out->xy || !out->radius || !out->video || !sorted) return PLUMB_EMEMORY;
+    if (!out->xy || !out->radius || !out->looks || !out->video || !sorted) return PLUMB_EMEMORY;
     plumb_status st = find_usual_mass(usual, seen, mem);
     if (st) return st;
     memcpy(sorted, seen->error, (size_t)(seen->count * seen->steps) * sizeof *sorted);
@@ -246,8 +256,10 @@ plumb_status tracks_make(bodies_tracks *out, arena *mem, const track_set *seen,
             continue;
         }
         memcpy(out->xy + out->count * size, seen->xy + i * size, (size_t)size * sizeof *out->xy);
-        for (int k = 0; k < seen->objects; k++)
+        for (int k = 0; k < seen->objects; k++) {
+            out->looks[out->count * seen->objects + k] = seen->looks[i * seen->objects + k];
             out->radius[out->count * seen->objects + k] = seen->looks[i * seen->objects + k].radius;
+        }
         out->video[out->count] = i;
         tracks_to_units(out->xy + out->count++ * size, seen->steps, config);
     }
