@@ -371,7 +371,7 @@ TEST(tracks_and_names_are_shown_if_they_fit_and_ignored_if_not)
         CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 5));
         CHECK_OK(plumb_report_save(r, file(".html")));
         char *text = contents(path);
-        assert_int_equal(strstr(text, "data-track=\"[[0.00,0.00],") != NULL, wrong != 1);
+        assert_int_equal(strstr(text, "data-track=\"[[0.00,0.25],") != NULL, wrong != 1);
         assert_int_equal(strstr(text, "null,") != NULL, wrong != 1); // the place that is NaN
         assert_int_equal(strstr(text, ">py1<") != NULL, wrong == 0);
         assert_int_equal(strstr(text, ">p&lt;1&gt;<") != NULL, wrong == 0);
