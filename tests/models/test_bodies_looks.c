@@ -123,13 +123,15 @@ TEST(the_number_of_objects_is_found)
 
 // ---- assumptions that fail ----
 
-typedef enum failure { FAILS_NOT, LEAVES, TURNS_GREEN } failure;
+typedef enum failure { FAILS_NOT, LEAVES, LEAVES_SMALL, VANISHES_SMALL, TURNS_GREEN } failure;
 
-// A red disc that moves to and fro; in some videos it leaves the picture, or turns green.
+// A red disc that moves to and fro; in some videos it leaves the picture, vanishes, or turns green.
+// Small discs are so small that a picture without them has hardly an error.
 static void draw_failure(uint8_t *frames, int video, failure kind)
 {
     static float background[VALUES];
     double picture[VALUES];
+    const bool small = kind == LEAVES_SMALL || kind == VANISHES_SMALL;
     for (int i = 0; i < VALUES; i++) background[i] = 0.35f;
     sprite_scene scene = {.height = PIXELS,
                           .width = PIXELS,
@@ -137,14 +139,15 @@ static void draw_failure(uint8_t *frames, int video, failure kind)
                           .background = background,
                           .edge = 2.5,
                           .count = 1,
-                          .sprites = {{.radius = 3.0, .colour = {1.0, 0.1, 0.1}}}};
+                          .sprites = {{.radius = small ? 1.5 : 3.0, .colour = {1.0, 0.1, 0.1}}}};
     for (int t = 0; t < STEPS; t++) {
-        const double range = kind == LEAVES ? 25.0 : 9.0;
+        const double range = kind == LEAVES || kind == LEAVES_SMALL ? 25.0 : 9.0;
         const double xy[2] = {15.5 + range * sin(0.07 * t + video), 10.0 + 0.7 * video};
         if (kind == TURNS_GREEN && t == STEPS / 2) {
             scene.sprites[0].colour[0] = 0.1;
             scene.sprites[0].colour[1] = 1.0;
         }
+        if (kind == VANISHES_SMALL && t == STEPS / 2) scene.count = 0;
         sprites_draw_reference(picture, &scene, xy);
         for (int i = 0; i < VALUES; i++)
             frames[t * VALUES + i] = (uint8_t)(255.0 * picture[i] + 0.5);
@@ -187,5 +190,7 @@ TEST(what_fails_is_said_in_words)
     CHECK_OK(try_failure(TURNS_GREEN, 4, &used));
     CHECK_EQUAL(used, VIDEOS - 4);
     CHECK_FAILS(try_failure(LEAVES, 12, &used), PLUMB_EVALUE, "leaves the picture");
+    CHECK_FAILS(try_failure(LEAVES_SMALL, VIDEOS, &used), PLUMB_EVALUE, "leaves the picture");
+    CHECK_FAILS(try_failure(VANISHES_SMALL, VIDEOS, &used), PLUMB_EVALUE, "vanishes within");
     CHECK_FAILS(try_failure(TURNS_GREEN, 12, &used), PLUMB_EVALUE, "changes its colour");
 }

@@ -156,7 +156,7 @@ static double step_place(double *xy, const sprite_sums *sum, const sprite_scene 
     const double dx = clamp((c * sum->x - b * sum->y) / det, -1.0, 1.0);
     const double dy = clamp((a * sum->y - b * sum->x) / det, -1.0, 1.0);
     // A little outside of the picture an object can still be seen.
-    const double margin = periodic ? 0.0 : 3.0;
+    const double margin = periodic ? 0.0 : (double)PERCEPTION_MARGIN;
     xy[0] = clamp(xy[0] + dx, -margin, (double)(scene->width - 1) + margin);
     xy[1] = clamp(xy[1] + dy, -margin, (double)(scene->height - 1) + margin);
     return fmax(fabs(dx), fabs(dy));
