@@ -91,10 +91,12 @@ plumb_status clip_alloc(clip_memory *out, arena *mem, const bodies_config *confi
                         const sprite_scene *scene)
 {
     const int64_t n = 2 * config->objects;
-    out->path = ARENA_ALLOC(mem, double, (1 + length * config->substeps) * 2 * n);
+    const int64_t steps = length * config->substeps;
+    out->path = ARENA_ALLOC(mem, double, config->chain ? 1 : (1 + steps) * n);
+    out->steps = ARENA_ALLOC(mem, chain_step, config->chain ? steps : 1);
     out->out = ARENA_ALLOC(mem, double, length *n);
     out->by_out = ARENA_ALLOC(mem, double, length *n);
-    if (!out->path || !out->out || !out->by_out) return PLUMB_EMEMORY;
+    if (!out->path || !out->steps || !out->out || !out->by_out) return PLUMB_EMEMORY;
     if (!scene) return PLUMB_OK;
     out->picture = ARENA_ALLOC(mem, float, scene->height * scene->width * scene->channels);
     return out->picture ? sprites_alloc(&out->sprites, mem, scene) : PLUMB_EMEMORY;
@@ -210,7 +212,7 @@ static double add_chain(chain_seed *seed, double *error, const clip_work *work, 
                                 .p = work->state.p,
                                 .frames = work->middle,
                                 .direction = direction,
-                                .path = task->memory->path,
+                                .path = task->memory->steps,
                                 .q_out = task->memory->out});
     memset(task->memory->by_out, 0, (size_t)(work->middle * n) * sizeof(double));
     for (int64_t t = 0; t < work->middle; t++) {
@@ -221,7 +223,7 @@ static double add_chain(chain_seed *seed, double *error, const clip_work *work, 
         chain_add_places_seed(task->memory->by_out + t * n, &seed->constants, n, constants, q,
                               by_xy);
     }
-    chain_add_seed(seed, &law->chain, constants, task->memory->path, work->middle, direction,
+    chain_add_seed(seed, &law->chain, constants, task->memory->steps, work->middle, direction,
                    task->memory->by_out);
     return loss;
 }

@@ -45,9 +45,11 @@ typedef struct bodies_clip {
     const clip_frames *drawn; ///< NULL: places are compared, not frames
 } bodies_clip;
 
-/// Memory of one thread, for clips of at most `length` frames.
+/// Memory of one thread, for clips of at most `length` frames each way.
 typedef struct clip_memory {
-    double *path, *out, *by_out;
+    double *path; ///< of points
+    chain_step *steps;
+    double *out, *by_out;
     float *picture; ///< a frame, for clips that are drawn
     sprite_scratch sprites;
 } clip_memory;
