@@ -224,7 +224,8 @@ static plumb_status draw_traversal(drawing *canvas, arena *mem, const plumb_repo
     for (int64_t i = 0; i < layout.shown; i++) {
         const double x = LABEL + (double)(i % layout.columns) * layout.step,
                      y = (double)(i / layout.columns) * layout.line;
-        if (which[i] < model->latents) phase_panels_name(label, model, true, which[i]);
+        if (which[i] < model->latents || which[i] < model->named)
+            phase_panels_name(label, model, true, which[i]);
         else snprintf(label, sizeof label, "q%lld", (long long)which[i]);
         canvas->text(canvas, x + (layout.step - GAP - 4) / 2, y + 20, 15, DRAWING_MIDDLE,
                      drawing_rgb(PALETTE_INK), label);

@@ -251,6 +251,7 @@ static plumb_status read_states(report_model *model, arena *mem, const plumb_arr
     const int64_t count = truth->shape[0], steps = truth->shape[1], m = latent->shape[2];
     model->readout = NULL; // belongs to the latents before
     model->latent_names = NULL;
+    model->named = 0;
     model->count = count;
     model->steps = steps;
     model->latents = m;
@@ -313,15 +314,16 @@ plumb_status report_model_set_constants(report_model *model, arena *mem, const p
 
 // Keeps the names of latents, if they belong to them. A file may have anything in their place, so
 // what is no text is not kept.
-static plumb_status read_names(report_model *model, arena *mem, const plumb_array *names)
+static plumb_status read_names(report_model *model, arena *mem, const plumb_array *names,
+                               int64_t latents)
 {
-    if (names->dtype != PLUMB_UINT8 || names->shape[0] != model->latents ||
+    if (names->dtype != PLUMB_UINT8 || names->shape[0] != latents ||
         names->shape[1] != REPORT_NAME_SIZE)
         return PLUMB_OK;
-    double *values = copy_doubles(mem, names, model->latents * REPORT_NAME_SIZE);
-    char *text = ARENA_ALLOC(mem, char, model->latents *REPORT_NAME_SIZE);
+    double *values = copy_doubles(mem, names, latents * REPORT_NAME_SIZE);
+    char *text = ARENA_ALLOC(mem, char, latents *REPORT_NAME_SIZE);
     if (!values || !text) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < model->latents * REPORT_NAME_SIZE; i++) {
+    for (int64_t i = 0; i < latents * REPORT_NAME_SIZE; i++) {
         const bool last = i % REPORT_NAME_SIZE == REPORT_NAME_SIZE - 1;
         if (values[i] > 126.0 || (values[i] < 32.0 && values[i] != 0.0) ||
             (last && values[i] != 0.0))
@@ -329,6 +331,7 @@ static plumb_status read_names(report_model *model, arena *mem, const plumb_arra
         text[i] = (char)values[i];
     }
     model->latent_names = text;
+    model->named = latents;
     return PLUMB_OK;
 }
 
@@ -414,7 +417,7 @@ plumb_status report_model_add_arrays(plumb_report *report, const char *name,
     if (!variance) variance = ARRAY("variance", 3);
     if (latent && truth) st = read_states(model, &report->mem, latent, truth, variance);
     const plumb_array *names = ARRAY("latent_names", 2);
-    if (!st && latent && truth && names) st = read_names(model, &report->mem, names);
+    if (!st && latent && names) st = read_names(model, &report->mem, names, latent->shape[2]);
     // Videos: frames, or truth if it has five axes.
     const plumb_array *frames = ARRAY("frames", 5);
     if (!frames) frames = ARRAY("truth", 5);

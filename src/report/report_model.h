@@ -41,7 +41,8 @@ struct report_model {
     double *readout;        ///< (count, steps, states), read off the latents by F of SyMetric
     double *variance;       ///< (latents), the mean over all trajectories
     int64_t count, steps, latents, states;
-    const char *latent_names; ///< (latents, REPORT_NAME_SIZE), padded with 0; NULL: none
+    const char *latent_names; ///< (named, REPORT_NAME_SIZE), padded with 0; NULL: none
+    int64_t named;            ///< the latents, also where there is no truth to show them with
     report_video frames, prediction;
     double *tracks; ///< (objects, steps, 2): places in pixels in the first video, x before y
     int64_t objects;

@@ -87,6 +87,11 @@ def test_a_file_of_frames_is_enough(tmp_path):
     plumb.run("train", "bodies", *options, "--steps", 3, "--out", tmp_path / "parts")
     plumb.run("train", "bodies", "--steps", 6, "--out", tmp_path / "parts", "--resume")
     assert (tmp_path / "run/weights.safetensors").read_bytes() == (tmp_path / "parts/weights.safetensors").read_bytes()
+    # The page of a run on frames alone has the names of the latents, and the tracks.
+    numpy.savez(tmp_path / "alone.npz", frames=numpy.load(tmp_path / "frames.npz")["frames"])
+    Program("report").run(tmp_path / "run", "--data", tmp_path / "alone.npz", "--films", 2, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("data-track") == 2 and ">x1<" in page and ">y1<" in page
 
 
 def test_a_world_without_objects_is_refused_in_words(tmp_path):
@@ -94,6 +99,9 @@ def test_a_world_without_objects_is_refused_in_words(tmp_path):
     assert "no number of round objects up to" in done.stderr
     done = plumb.run("train", "bodies", "--world", "matching-pennies", *QUICK, *TWO, "--out", tmp_path / "run", code=2)
     assert "do not explain the frames" in done.stderr
+    numpy.savez(tmp_path / "empty.npz", frames=numpy.full((8, 60, 32, 32, 3), 90, numpy.uint8))
+    done = plumb.run("train", "bodies", "--data", tmp_path / "empty.npz", *QUICK, "--out", tmp_path / "run", code=2)
+    assert "no moving objects" in done.stderr
 
 
 def test_a_page_is_made_of_a_run(runs):

@@ -380,6 +380,26 @@ TEST(tracks_and_names_are_shown_if_they_fit_and_ignored_if_not)
     }
 }
 
+TEST(a_traversal_of_more_latents_than_have_names_is_drawn)
+{
+    // Without truth there are no states, and of five positions two have a name.
+    plumb_report *r;
+    double v[2 * 9 * 2] = {0};
+    uint8_t moved[5 * 3 * 4 * 4] = {0}, names[2 * 8] = "x1";
+    memcpy(names + 8, "px1", 4);
+    const plumb_named_array arrays[] = {
+        {"latent", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){2, 9, 2})},
+        {"latent_names", plumb_array_view(names, PLUMB_UINT8, 2, (int64_t[]){2, 8})},
+        {"traversal", plumb_array_view(moved, PLUMB_UINT8, 5, (int64_t[]){5, 3, 4, 4, 1})}};
+    const char *svg;
+    CHECK_OK(plumb_report_create(&r));
+    CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 3));
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "traversal"));
+    assert_non_null(strstr(svg, ">x1<"));
+    assert_non_null(strstr(svg, ">q4<"));
+    plumb_report_free(r);
+}
+
 TEST(many_models_say_which_measure_predicts_vpt)
 {
     enum { MODELS = 70 };
