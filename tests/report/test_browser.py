@@ -18,6 +18,7 @@ if not CHROMIUM:
 report = Program("report")
 FIGURES = {  # of each page
     "run": {"phase-space", "trajectory", "film", "error", "traversal", "loss"},
+    "objects": {"phase-space", "trajectory", "film", "error"},
     "runs": {"models", "phase-space"},
     "models": {"models", "correlation"},
     "samples": {"phase-space", "trajectory"},
@@ -69,7 +70,7 @@ def pages(shared):
         Program("evaluate").run(run, "--count", 2, "--steps", 60, "--measured", 8, *(["--method", "pr"] if SANITIZE else []))
     write_records(shared / "results.jsonl")
     write_clips(shared / "clips.npz")
-    sources = {"run": [shared / "runs/first"], "runs": [shared / "runs", "--films", 2], "models": [shared / "results.jsonl"],
+    sources = {"run": [shared / "runs/first"], "objects": ["bodies-double-pendulum", "--films", 2, "--steps", 60], "runs": [shared / "runs", "--films", 2], "models": [shared / "results.jsonl"],
                "samples": sorted((SOURCE / "examples/latents").glob("*.npz")), "clips": [shared / "clips.npz"]}
     return {name: (shared / f"{name}.html", report.answer(*sources[name], "--out", shared / f"{name}.html")) for name in FIGURES}
 
@@ -117,6 +118,16 @@ def test_slider_keyboard_and_play_move_the_video(pages, browser):
     browser.evaluate("document.querySelector('#rollout button').click()")
     now = browser.evaluate(VIDEO)
     assert wait_until(lambda: browser.evaluate(VIDEO) != now), "play"
+
+
+def test_tracks_follow_the_slider_and_lie_on_the_objects(pages, browser):
+    browser.open(pages["objects"][0], "light")
+    paths = "[...document.querySelectorAll('#rollout path')].map(p => p.getAttribute('d'))"
+    browser.evaluate("(s => { s.value = 30; s.dispatchEvent(new Event('input')) })(document.querySelector('#rollout input'))")
+    drawn = browser.evaluate(paths)
+    assert len(drawn) == 4 and drawn[:2] == drawn[2:] and all(path.count("L") == 24 and path.count("M") == 1 for path in drawn)
+    browser.evaluate("(s => { s.value = 5; s.dispatchEvent(new Event('input')) })(document.querySelector('#rollout input'))")
+    assert all(path.count("L") == 5 for path in browser.evaluate(paths))
 
 
 def test_planted_faults_are_seen(browser, tmp_path):
