@@ -67,7 +67,7 @@ const setting_spec bodies_setting_specs[] = {
     {{"pixels", OPTION_BOOL, AT(pixels), NULL, 0, 0,
       "after training on places, refine: draw the rollouts and compare frames", NULL}, {"off"}, SETTING_ADDED_LATER},
     {{"pixels_share", OPTION_DOUBLE, AT(pixels_share), NULL, 0, 1,
-      "with pixels: share of the steps, the last ones, that compare frames", NULL}, {"0.2"}, SETTING_ADDED_LATER},
+      "with pixels: share of the steps, the last ones, that compare frames", NULL}, {"0.1"}, SETTING_ADDED_LATER},
     {.option = {0}},
 };
 #undef AT
