@@ -116,7 +116,7 @@ static double time_step(const step_case *c, double seconds)
     double *xy = make_tracks(&mem, &config, length), radius[SPRITES_MAX];
     for (int k = 0; k < SPRITES_MAX; k++) radius[k] = 1.0;
     check(bodies_law_alloc(&law, &mem, &config, &layout, parameters));
-    check(clip_alloc(&memory, &mem, &config, length));
+    check(clip_alloc(&memory, &mem, &config, length, NULL));
     clip_find_weights(&weights, &config);
     double best = 1e9, error, loss = 0.0;
     const double begun = cpu_seconds();

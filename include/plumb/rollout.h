@@ -60,7 +60,8 @@ static inline plumb_rollout_options plumb_rollout_defaults(void)
 /// each step, NaN where there are too few frames before or after it; together with latent it is the
 /// input of `plumb dynamics`. It is left out backward and with `measured`. energy (count, steps) is
 /// that of the true states. latent_names (2m, 8) are bytes, padded with 0, if the latents of the
-/// model have names.
+/// model have names. tracks (count, steps, objects, 2) are the predicted places of objects in
+/// pixels, x (the column) before y (the row), if the model has them; not with `measured`.
 ///
 /// A video model predicts each frame from the true frames before it. `count` is tuples of each
 /// probe room, or of the one that `world` names, or of the file `data`: truth (tuples, 4, frames,

@@ -263,6 +263,8 @@ class Rollout:
     prediction: NDArray[np.float32]
     traversal: NDArray[np.float32]
     canonical: NDArray[np.float64]
+    tracks: NDArray[np.float32]
+    latent_names: NDArray[np.uint8]
     def to_dict(self) -> Dict[str, NDArray[Any]]: ...
     def save(self, path: Any) -> None: ...
 

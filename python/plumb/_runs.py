@@ -18,7 +18,8 @@ from ._results import Evaluation
 
 class Rollout:
     """Rollouts of a run: latent (count, steps, 2m), truth (count, steps, 2n), variance (count, 2m),
-    frames and prediction (count, steps, height, width, channels), and canonical where the world has it."""
+    frames and prediction (count, steps, height, width, channels), and canonical where the world has it. Of a model that knows where
+    objects are also tracks (count, steps, objects, 2), their places in pixels, and latent_names."""
 
     def __init__(self, arrays):
         self.__dict__.update(arrays)

@@ -29,6 +29,9 @@ plumb_status model_rollout_run(rollout_arrays *out, trained_model *trained, cons
     if (request->decode_frames) out->prediction = ARENA_ALLOC(mem, float, (rows * frame));
     if (model->dynamics->has_momenta)
         out->momenta = ARENA_ALLOC(mem, float, (rows * (latents / 2)));
+    const int64_t objects = request->decode_frames ? model->dynamics->objects : 0;
+    if (objects) out->tracks = ARENA_ALLOC(mem, float, rows *objects * 2);
+    if (objects && !out->tracks) return PLUMB_EMEMORY;
     if (!out->latent || !out->variance || (request->decode_frames && !out->prediction) ||
         (model->dynamics->has_momenta && !out->momenta))
         return PLUMB_EMEMORY;
@@ -41,7 +44,8 @@ plumb_status model_rollout_run(rollout_arrays *out, trained_model *trained, cons
                                    .latent = out->latent,
                                    .variance = out->variance,
                                    .momenta = out->momenta,
-                                   .prediction = out->prediction};
+                                   .prediction = out->prediction,
+                                   .tracks = out->tracks};
     return model->dynamics->rollout(model->context, &job);
 }
 

@@ -13,6 +13,7 @@ typedef struct rollout_arrays {
     float *variance;   ///< (count, latents) of the posterior
     float *prediction; ///< (count, steps, height, width, channels); NULL if not requested
     float *momenta;    ///< (count, steps, latents / 2); NULL if the model has none
+    float *tracks;     ///< (count, steps, objects, 2) in pixels; NULL as prediction, or if none
 } rollout_arrays;
 
 typedef struct rollout_request {

@@ -160,6 +160,10 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
         arrays[count++] = (plumb_named_array){
             "prediction", model_rollout_frames(rollout->prediction, PLUMB_FLOAT32, videos, steps)};
     }
+    if (rollout->tracks)
+        arrays[count++] = (plumb_named_array){
+            "tracks", plumb_array_view(rollout->tracks, PLUMB_FLOAT32, 4,
+                                       (int64_t[]){n, steps, trained->model.dynamics->objects, 2})};
     if (rollout->momenta)
         arrays[count++] =
             (plumb_named_array){"momenta", plumb_array_view(rollout->momenta, PLUMB_FLOAT32, 3,

@@ -53,6 +53,9 @@ typedef struct model_rollout_job {
     float *momenta;    ///< (count, output_steps, latents / 2), if the model has them; may be NULL
     float *variance;   ///< (count, latents) of the posterior; may be NULL
     float *prediction; ///< (count, output_steps, height, width, channels); may be NULL
+    /// (count, output_steps, objects, 2): places in pixels, x before y, if the model has them and
+    /// there are frames; may be NULL.
+    float *tracks;
 } model_rollout_job;
 
 /// A model whose latents are a state in a phase space.
@@ -64,6 +67,7 @@ typedef struct model_dynamics {
     int64_t first_step;      ///< first frame of a video that it can predict
     int64_t inferred_step;   ///< step whose state is inferred, counted from first_step
     bool forward_only;       ///< it cannot be run backward in time
+    int64_t objects;         ///< whose places in the picture it knows; 0: it knows none
     bool has_momenta;        ///< its latents are (q, velocity), and it can compute momenta
     /// (latents): what each is, below MODEL_NAME_SIZE bytes: "x1", "px1". NULL: they have no names.
     const char *const *latent_names;

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "plot/axes.h"
-#include "report/report_model.h"
+#include "report/phase_panels.h"
 
 enum { FRAMES = 10, LABEL = 84, GAP = 5, MAX_LATENTS = 32, LEFT = 70, PANEL_HEIGHT = 190 };
 
@@ -224,7 +224,9 @@ static plumb_status draw_traversal(drawing *canvas, arena *mem, const plumb_repo
     for (int64_t i = 0; i < layout.shown; i++) {
         const double x = LABEL + (double)(i % layout.columns) * layout.step,
                      y = (double)(i / layout.columns) * layout.line;
-        snprintf(label, sizeof label, model->latents == 2 ? "q" : "q%lld", (long long)which[i]);
+        if (which[i] < model->latents || which[i] < model->named)
+            phase_panels_name(label, model, true, which[i]);
+        else snprintf(label, sizeof label, "q%lld", (long long)which[i]);
         canvas->text(canvas, x + (layout.step - GAP - 4) / 2, y + 20, 15, DRAWING_MIDDLE,
                      drawing_rgb(PALETTE_INK), label);
         for (int row = 0; row < 3; row++) {

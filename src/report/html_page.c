@@ -45,6 +45,8 @@ static const char style[] =
     "div{text-align:center;font-size:14px;color:var(--PALE)}"
     ".stage "
     "i{display:block;image-rendering:pixelated;border-radius:4px;background-repeat:no-repeat}"
+    ".stage svg{width:100%;height:100%;overflow:hidden}.stage "
+    "path{fill:none;stroke-width:.35;stroke-linecap:round}"
     ".scrub{display:flex;align-items:center;gap:14px;margin:14px 0 4px}.scrub "
     "input{flex:1;accent-color:var(--BLUE)}"
     ".scrub button{font:inherit;font-size:14px;padding:4px 14px;border:1px solid "
@@ -63,14 +65,19 @@ static const char style[] =
     "print-color-adjust:exact;"
     "print-color-adjust:exact}}";
 
-// The script: the slider chooses a frame by moving the sheet behind a window of one frame.
+// The script: the slider chooses a frame by moving the sheet behind a window of one frame. A track
+// is drawn from its start to this frame, at most 24 frames of the sheet; it is interrupted where a
+// place is unknown, or where the object returns on the other side.
 static const char script[] =
     "document.querySelectorAll('.roll').forEach(function(f){var "
     "d=f.dataset,s=f.querySelector('input'),"
     "o=f.querySelector('output'),b=f.querySelector('button'),t=0;function show(){var k=+s.value,"
     "x=-(k%d.columns)*d.size,y=-Math.floor(k/"
     "d.columns)*d.tall;f.querySelectorAll('i').forEach(function(i){"
-    "i.style.backgroundPosition=x+'px '+y+'px'});var n=Math.round(k*(d.steps-1)/(d.frames-1||1));"
+    "i.style.backgroundPosition=x+'px '+y+'px'});f.querySelectorAll('path').forEach(function(p){"
+    "var a=JSON.parse(p.dataset.track),w='',l=null;for(var j=Math.max(0,k-24);j<=k;j++){var q=a[j];"
+    "if(q)w+=(l&&Math.abs(q[0]-l[0])<d.jump&&Math.abs(q[1]-l[1])<d.jump?'L':'M')+q[0]+' '+q[1]+"
+    "(j==k?'h0':'');l=q}p.setAttribute('d',w)});var n=Math.round(k*(d.steps-1)/(d.frames-1||1));"
     "o.textContent='frame '+n;o.className=n>=+d.wrong?'wrong':''}s.addEventListener('input',show);"
     "b.addEventListener('click',function(){if(t){clearInterval(t);t=0;b.textContent='play';return}"
     "b.textContent='pause';t=setInterval(function(){s.value=(+s.value+1)%d.frames;show()},60)});"
@@ -280,6 +287,13 @@ static void print_details(buffer *html, const report_model *model)
 
 // ---- video ----
 
+// The step that frame `k` of `frames` of a sheet shows.
+static int64_t find_step(const report_video *video, int64_t k, int64_t frames)
+{
+    if (frames < 2) return 0;
+    return (int64_t)llround((double)(k * (video->steps - 1)) / (double)(frames - 1));
+}
+
 // Writes all frames as one image, SHEET_COLUMNS per row. The script shows a frame by moving it.
 static plumb_status print_sheet(buffer *html, const report_model *model, const report_video *video,
                                 int64_t frames)
@@ -291,10 +305,7 @@ static plumb_status print_sheet(buffer *html, const report_model *model, const r
     uint8_t *frame = arena_alloc(&mem, video->height, (size_t)row);
     plumb_status st = sheet && frame ? PLUMB_OK : PLUMB_EMEMORY;
     for (int64_t k = 0; k < frames && !st; k++) {
-        report_model_copy_frame(
-            frame, model, video, 0,
-            frames < 2 ? 0
-                       : (int64_t)llround((double)(k * (video->steps - 1)) / (double)(frames - 1)));
+        report_model_copy_frame(frame, model, video, 0, find_step(video, k, frames));
         // Row y of frame k goes to its place on the sheet.
         for (int64_t y = 0; y < video->height; y++)
             memcpy(sheet + ((k / SHEET_COLUMNS * video->height + y) * SHEET_COLUMNS +
@@ -316,6 +327,30 @@ static plumb_status print_sheet(buffer *html, const report_model *model, const r
     return st;
 }
 
+// Prints the tracks of the objects that the model predicts, over a frame: a path for each, with
+// its places on the sheet.
+static void print_tracks(buffer *html, const report_model *model, int64_t frames)
+{
+    static const char *const colors[] = {"BLUE", "ORANGE", "GREEN", "VIOLET", "RED"};
+    const report_video *video = &model->frames;
+    if (!model->tracks) return;
+    // A pixel is a square; its centre is what a place means.
+    buffer_printf(html, "<svg viewBox=\"-0.5 -0.5 %lld %lld\">", (long long)video->width,
+                  (long long)video->height);
+    for (int64_t k = 0; k < model->objects; k++) {
+        buffer_printf(html, "<path class=s%s data-track=\"[",
+                      colors[k % (int64_t)(sizeof colors / sizeof *colors)]);
+        for (int64_t i = 0; i < frames; i++) {
+            double xy[2];
+            if (report_model_find_place(xy, model, k, find_step(video, i, frames)))
+                buffer_printf(html, "%s[%.2f,%.2f]", i ? "," : "", xy[0], xy[1]);
+            else buffer_printf(html, "%snull", i ? "," : "");
+        }
+        buffer_printf(html, "]\"/>");
+    }
+    buffer_printf(html, "</svg>");
+}
+
 // Prints truth and prediction as a video with a slider.
 static plumb_status print_video(buffer *html, const report_model *model)
 {
@@ -333,9 +368,10 @@ static plumb_status print_video(buffer *html, const report_model *model)
     buffer_printf(html,
                   "<h3>Video</h3>\n<figure class=roll id=rollout data-frames=%lld "
                   "data-steps=%lld data-columns=%d data-size=%lld "
-                  "data-tall=%lld data-wrong=%.6g><div class=stage>",
+                  "data-tall=%lld data-jump=%lld data-wrong=%.6g><div class=stage>",
                   (long long)frames, (long long)video->steps, SHEET_COLUMNS, (long long)width,
                   (long long)height,
+                  (long long)((video->width < video->height ? video->width : video->height) / 2),
                   // Without a wrong frame the number never turns red.
                   isfinite(report_model_vpt_frame(model, 0)) ? report_model_vpt_frame(model, 0)
                                                              : 1e9);
@@ -346,7 +382,9 @@ static plumb_status print_video(buffer *html, const report_model *model)
                       (long long)width, (long long)height, (long long)(width * SHEET_COLUMNS),
                       (long long)(height * rows));
         st = print_sheet(html, model, i ? &model->prediction : video, frames);
-        buffer_printf(html, "\"></i>%s</div>", names[i]);
+        buffer_printf(html, "\">");
+        print_tracks(html, model, frames);
+        buffer_printf(html, "</i>%s</div>", names[i]);
     }
     buffer_printf(
         html,
@@ -354,9 +392,10 @@ static plumb_status print_video(buffer *html, const report_model *model)
         "max=%lld value=0 "
         "aria-label=\"frame\"><output>frame 0</output></div><figcaption>Drag to any "
         "frame. The model takes the first frames as input and predicts the rest; the number turns "
-        "red when the prediction is wrong.</figcaption>"
+        "red when the prediction is wrong.%s</figcaption>"
         "</figure>\n",
-        (long long)(frames - 1));
+        (long long)(frames - 1),
+        model->tracks ? " Lines: where the model predicted each object in the frames before." : "");
     return st;
 }
 

@@ -31,7 +31,9 @@ void phase_panels_name(char out[48], const report_model *model, bool latent, int
 {
     const int64_t half = (latent ? model->latents : model->states) / 2;
     const char *letter = index < half ? "q" : "p";
-    if (!latent && model->world && model->world->n == half)
+    if (latent && model->latent_names && index < model->named)
+        snprintf(out, 48, "%s", model->latent_names + index * REPORT_NAME_SIZE);
+    else if (!latent && model->world && model->world->n == half)
         snprintf(out, 48, "%s", model->world->state_names[index]);
     else if (half == 1) snprintf(out, 48, "%s", letter);
     else snprintf(out, 48, "%s%lld", letter, (long long)(index % half));

@@ -250,6 +250,8 @@ static plumb_status read_states(report_model *model, arena *mem, const plumb_arr
             (long long)truth->shape[0], (long long)truth->shape[1], (long long)truth->shape[2]);
     const int64_t count = truth->shape[0], steps = truth->shape[1], m = latent->shape[2];
     model->readout = NULL; // belongs to the latents before
+    model->latent_names = NULL;
+    model->named = 0;
     model->count = count;
     model->steps = steps;
     model->latents = m;
@@ -310,6 +312,29 @@ plumb_status report_model_set_constants(report_model *model, arena *mem, const p
     return PLUMB_OK;
 }
 
+// Keeps the names of latents, if they belong to them. A file may have anything in their place, so
+// what is no text is not kept.
+static plumb_status read_names(report_model *model, arena *mem, const plumb_array *names,
+                               int64_t latents)
+{
+    if (names->dtype != PLUMB_UINT8 || names->shape[0] != latents ||
+        names->shape[1] != REPORT_NAME_SIZE)
+        return PLUMB_OK;
+    double *values = copy_doubles(mem, names, latents * REPORT_NAME_SIZE);
+    char *text = ARENA_ALLOC(mem, char, latents *REPORT_NAME_SIZE);
+    if (!values || !text) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < latents * REPORT_NAME_SIZE; i++) {
+        const bool last = i % REPORT_NAME_SIZE == REPORT_NAME_SIZE - 1;
+        if (values[i] > 126.0 || (values[i] < 32.0 && values[i] != 0.0) ||
+            (last && values[i] != 0.0))
+            return PLUMB_OK;
+        text[i] = (char)values[i];
+    }
+    model->latent_names = text;
+    model->named = latents;
+    return PLUMB_OK;
+}
+
 // Keeps the rollouts from changed latents, if they belong to the latents.
 static plumb_status read_traversal(report_model *model, arena *mem, const plumb_array *states,
                                    const plumb_array *frames)
@@ -343,6 +368,24 @@ static plumb_status read_videos(report_model *model, arena *mem, const plumb_arr
     return st ? st : compute_errors(model, mem, frames, prediction);
 }
 
+// Keeps the places of objects in the first video, if they belong to its frames. More objects than a
+// page can show are points of something else.
+static plumb_status read_tracks(report_model *model, arena *mem, const plumb_array *tracks)
+{
+    const int64_t steps = tracks->shape[1], objects = tracks->shape[2];
+    if (tracks->shape[3] != 2 || steps != model->frames.steps || objects > 64) return PLUMB_OK;
+    double *row = ARENA_ALLOC(mem, double, 2 * objects);
+    model->tracks = ARENA_ALLOC(mem, double, 2 * objects * steps);
+    model->objects = objects;
+    if (!row || !model->tracks) return PLUMB_EMEMORY;
+    for (int64_t t = 0; t < steps; t++) {
+        plumb_array_to_double(row, tracks, t * 2 * objects, 2 * objects);
+        for (int64_t i = 0; i < 2 * objects; i++)
+            model->tracks[(i / 2 * steps + t) * 2 + i % 2] = row[i];
+    }
+    return PLUMB_OK;
+}
+
 // Keeps the surprise per frame and the clips of the first tuple.
 static plumb_status read_tuple(report_model *model, arena *mem, const plumb_array *surprise,
                                const plumb_array *clips, const plumb_array *prediction)
@@ -373,10 +416,14 @@ plumb_status report_model_add_arrays(plumb_report *report, const char *name,
     const plumb_array *variance = ARRAY("variance", 2);
     if (!variance) variance = ARRAY("variance", 3);
     if (latent && truth) st = read_states(model, &report->mem, latent, truth, variance);
+    const plumb_array *names = ARRAY("latent_names", 2);
+    if (!st && latent && names) st = read_names(model, &report->mem, names, latent->shape[2]);
     // Videos: frames, or truth if it has five axes.
     const plumb_array *frames = ARRAY("frames", 5);
     if (!frames) frames = ARRAY("truth", 5);
     if (!st && frames) st = read_videos(model, &report->mem, frames, ARRAY("prediction", 5));
+    const plumb_array *tracks = ARRAY("tracks", 4);
+    if (!st && frames && tracks) st = read_tracks(model, &report->mem, tracks);
     const plumb_array *traversal = ARRAY("traversal", 5);
     // Three values per latent: -2, 0 and 2.
     if (!st && traversal && traversal->shape[1] == 3)
@@ -479,6 +526,20 @@ double report_model_vpt_frame(const report_model *model, int64_t item)
     return (double)t;
 }
 
+// Some worlds have row 0 at the bottom.
+static bool is_upright(const report_model *model)
+{
+    return !model->world || model->world->upright;
+}
+
+bool report_model_find_place(double xy[2], const report_model *model, int64_t object, int64_t step)
+{
+    const double *at = model->tracks + 2 * (object * model->frames.steps + step);
+    xy[0] = at[0];
+    xy[1] = is_upright(model) ? at[1] : (double)(model->frames.height - 1) - at[1];
+    return isfinite(xy[0]) && isfinite(xy[1]);
+}
+
 void report_model_copy_frame(uint8_t *rgb, const report_model *model, const report_video *video,
                              int64_t item, int64_t step)
 {
@@ -486,8 +547,7 @@ void report_model_copy_frame(uint8_t *rgb, const report_model *model, const repo
     const uint8_t *from =
         video->rgb + (item * video->steps + step) * video->height * 3 * video->width;
     for (int64_t y = 0; y < video->height; y++) {
-        // Some worlds have row 0 at the bottom.
-        const int64_t at = !model->world || model->world->upright ? y : video->height - 1 - y;
+        const int64_t at = is_upright(model) ? y : video->height - 1 - y;
         memcpy(rgb + (size_t)y * row, from + (size_t)at * row, row);
     }
 }

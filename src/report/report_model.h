@@ -11,6 +11,7 @@
 
 enum {
     REPORT_MODEL_VIDEOS = 8, ///< videos kept of a model
+    REPORT_NAME_SIZE = 8,    ///< bytes of the name of a latent
     FIGURE_WIDTH = 800,      ///< of every figure, in pixels
 };
 
@@ -40,7 +41,11 @@ struct report_model {
     double *readout;        ///< (count, steps, states), read off the latents by F of SyMetric
     double *variance;       ///< (latents), the mean over all trajectories
     int64_t count, steps, latents, states;
+    const char *latent_names; ///< (named, REPORT_NAME_SIZE), padded with 0; NULL: none
+    int64_t named;            ///< the latents, also where there is no truth to show them with
     report_video frames, prediction;
+    double *tracks; ///< (objects, steps, 2): places in pixels in the first video, x before y
+    int64_t objects;
     double *error; ///< relative squared error of the frames, (items, steps)
     report_video traversal;
     /// (latents, 3, traversal_steps, latents): rollouts from states with one latent at -2, 0 and 2.
@@ -130,6 +135,9 @@ double report_model_vpt(const report_model *model);
 double report_model_score(const report_model *model);
 /// Is so little of the latents explained that kappa describes a part of them only?
 bool report_model_is_partial(const report_model *model);
+/// The place on the page of object `k` in the first video, in pixels of the frame. False if it is
+/// unknown.
+bool report_model_find_place(double xy[2], const report_model *model, int64_t object, int64_t step);
 /// Copies one frame of a video to `rgb` (height, width, 3), row 0 at the top.
 void report_model_copy_frame(uint8_t *rgb, const report_model *model, const report_video *video,
                              int64_t item, int64_t step);

@@ -69,6 +69,7 @@ def test_the_page_is_named_and_shows_four_verdicts(demo):
     page = (folder / "plumb-demo.html").read_text()
     assert len(re.findall('class="verdict', page)) == 5
     assert len(re.findall('class="verdict yes', page)) == 3
+    assert "bodies-double-pendulum" in page and page.count("data-track") == 4  # two masses, over truth and prediction
 
 
 @pytest.mark.slow

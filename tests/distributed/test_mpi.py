@@ -20,6 +20,7 @@ ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_R
 QUICK = ("--world", "mass-spring", "--preset", "tiny")
 TOY_RUN = ("toy", *QUICK, "--steps", 11, "--set", "replicas=7", "--set", "batch=9")
 HGN_RUN = ("hgn++", *QUICK, "--steps", 6, "--set", "replicas=4")
+BODIES_RUN = ("bodies", *QUICK, "--steps", 6, "--set", "replicas=4", "--set", "objects=1", "--set", "pixels=on", "--set", "pixels_share=0.5")
 PART = (*TOY_RUN, "--set", "pause=20000")
 
 
@@ -46,7 +47,7 @@ def ranks_can_be_started():
 @pytest.fixture(scope="module")
 def alone(shared):
     """The same runs in one process."""
-    for program, name, settings in ((PLUMB, "hgn", HGN_RUN), (TOY, "toy", TOY_RUN)):
+    for program, name, settings in ((PLUMB, "hgn", HGN_RUN), (PLUMB, "bodies", BODIES_RUN), (TOY, "toy", TOY_RUN)):
         Program("train", path=program).run(*settings, "--out", shared / name)
     return shared
 
@@ -54,7 +55,8 @@ def alone(shared):
 # ---- the same bits ----
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("name, program, settings", [("hgn", PLUMB, HGN_RUN), ("toy", TOY, TOY_RUN)], ids=["hgn", "toy"])
+@pytest.mark.parametrize("name, program, settings", [("hgn", PLUMB, HGN_RUN), ("bodies", PLUMB, BODIES_RUN), ("toy", TOY, TOY_RUN)],
+                         ids=["hgn", "bodies", "toy"])
 def test_ranks_train_to_the_bits_of_one_process(alone, ranks, name, program, settings, tmp_path):
     done = mpirun(ranks, program, "train", *settings, "--out", tmp_path / "out", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["finished"], done.stderr[-300:]

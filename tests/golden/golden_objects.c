@@ -117,7 +117,7 @@ static int judge_chain(plumb_file *file, const char *path, arena *mem)
     chain_constants constants = {.strength = golden_scalar(file, "chain.strength", 0.0)};
     float weights[2][MAX_WEIGHTS];
     double q0[2], p0[2], gravity[4], weight[2 * FRAMES * 2], q[FRAMES * 2], p[FRAMES * 2];
-    double steps[(1 + FRAMES) * 4];
+    chain_step steps[FRAMES];
     if (!copy_array(q0, 2, file, "chain.q0") || !copy_array(p0, 2, file, "chain.p0") ||
         !copy_weights(weights[0], file, "chain.field0") ||
         !copy_weights(weights[1], file, "chain.field1") ||

@@ -9,7 +9,7 @@
 #include "models/bodies/tracks.h"
 #include "support/test.h"
 
-enum { LENGTH = 13, HORIZON = 4 };
+enum { LENGTH = 13, HORIZON = 4, PIXELS = 32, VALUES = PIXELS * PIXELS * 3 };
 
 typedef struct bench {
     arena mem;
@@ -21,6 +21,8 @@ typedef struct bench {
     clip_memory memory;
     float *parameters, *gradient;
     double xy[LENGTH * 4], radius[2];
+    sprite_scene scene;
+    clip_frames drawn;
 } bench;
 
 static const bodies_settings small = {.structure = BODIES_POINTS,
@@ -42,6 +44,41 @@ static const bodies_settings small = {.structure = BODIES_POINTS,
                                       .dt = 0.1,
                                       .substeps = 2};
 
+// Two discs that overlap in some frames, the second in front, before a texture.
+static void start_scene(bench *b)
+{
+    float *background = ARENA_ALLOC(&b->mem, float, VALUES);
+    for (int i = 0; i < VALUES; i++) background[i] = (float)(0.4 + 0.1 * sin(0.7 * i));
+    b->scene = (sprite_scene){.height = PIXELS,
+                              .width = PIXELS,
+                              .channels = 3,
+                              .background = background,
+                              .edge = 2.0,
+                              .count = 2,
+                              .sprites = {{.radius = 4.0, .colour = {1.0, 0.1, 0.2}, .depth = 1},
+                                          {.radius = 5.0, .colour = {0.0, 0.9, 0.8}}}};
+}
+
+// Frames of objects at other places than the tracks say, but near them.
+static void draw_tracks(bench *b)
+{
+    double picture[VALUES];
+    uint8_t *frames = ARENA_ALLOC(&b->mem, uint8_t, LENGTH * VALUES);
+    for (int t = 0; t < LENGTH; t++) {
+        double xy[4];
+        memcpy(xy, b->xy + 4 * t, sizeof xy);
+        tracks_to_pixels(xy, &b->config);
+        for (int i = 0; i < 4; i++) xy[i] += 0.3 * sin(2.0 * t + i);
+        sprites_draw_reference(picture, &b->scene, xy);
+        for (int i = 0; i < VALUES; i++)
+            frames[t * VALUES + i] = (uint8_t)(255.0 * picture[i] + 0.5);
+    }
+    b->drawn = (clip_frames){
+        .frames = frames,
+        .scene = &b->scene,
+        .scale = clip_find_scale(&b->scene, &b->config, b->xy, frames, &b->memory.sprites)};
+}
+
 // Random parameters, and tracks of two objects that turn about each other.
 static void start_bench(bench *b, const bodies_settings *options)
 {
@@ -60,7 +97,8 @@ static void start_bench(bench *b, const bodies_settings *options)
     b->parameters[b->layout.mean_size] = 2.4f;
     b->parameters[b->layout.half] = 1.3f;
     CHECK_OK(bodies_law_alloc(&b->law, &b->mem, &b->config, &b->layout, b->parameters));
-    CHECK_OK(clip_alloc(&b->memory, &b->mem, &b->config, LENGTH));
+    start_scene(b);
+    CHECK_OK(clip_alloc(&b->memory, &b->mem, &b->config, LENGTH, &b->scene));
     clip_find_weights(&b->weights, &b->config);
     for (int t = 0; t < LENGTH; t++) {
         const double angle = 0.3 + 0.15 * t;
@@ -83,27 +121,30 @@ static double run_clip(bench *b, float *gradient)
     double error;
     memset(gradient, 0, (size_t)b->params.size * sizeof *gradient);
     bodies_law_fill(&b->law, b->parameters);
-    double loss = clip_add_gradient(
-        &error,
-        &(clip_task){.law = &b->law,
-                     .weights = &b->weights,
-                     .parameters = b->parameters,
-                     .weight = 1.0,
-                     .sums = &sums,
-                     .gradient = gradient,
-                     .memory = &b->memory},
-        &(bodies_clip){
-            .xy = b->xy, .length = LENGTH, .radius = b->radius, .row = b->config.rows - 1});
+    double loss = clip_add_gradient(&error,
+                                    &(clip_task){.law = &b->law,
+                                                 .weights = &b->weights,
+                                                 .parameters = b->parameters,
+                                                 .weight = 1.0,
+                                                 .sums = &sums,
+                                                 .gradient = gradient,
+                                                 .memory = &b->memory},
+                                    &(bodies_clip){.xy = b->xy,
+                                                   .length = LENGTH,
+                                                   .radius = b->radius,
+                                                   .row = b->config.rows - 1,
+                                                   .drawn = b->drawn.frames ? &b->drawn : NULL});
     loss += 0.01 * bodies_law_add_penalty(&b->law, 0.01);
     bodies_law_add_gradient(&b->law, gradient);
     clip_add_sums(gradient, &sums, &b->law);
     return loss;
 }
 
-static void check_gradient(const bodies_settings *options)
+static void check_gradient(const bodies_settings *options, bool drawn)
 {
     bench b;
     start_bench(&b, options);
+    if (drawn) draw_tracks(&b);
     float *ignored = ARENA_ALLOC(&b.mem, float, b.params.size);
     run_clip(&b, b.gradient);
     int64_t changed = 0;
@@ -124,7 +165,7 @@ static void check_gradient(const bodies_settings *options)
 
 TEST(the_gradient_of_points_is_that_of_differences)
 {
-    check_gradient(&small);
+    check_gradient(&small, false);
 }
 
 TEST(the_gradient_of_points_with_constants_is_that_of_differences)
@@ -132,17 +173,52 @@ TEST(the_gradient_of_points_with_constants_is_that_of_differences)
     bodies_settings options = small;
     options.constants = true;
     options.masses = MASSES_BY_SIZE;
-    check_gradient(&options);
+    check_gradient(&options, false);
 }
 
 TEST(the_gradient_of_a_chain_is_that_of_differences)
 {
     bodies_settings options = small;
     options.structure = BODIES_CHAIN;
-    check_gradient(&options);
+    check_gradient(&options, false);
     options.constants = true;
     options.masses = MASSES_BY_SIZE;
-    check_gradient(&options);
+    check_gradient(&options, false);
+}
+
+TEST(the_gradient_of_drawn_frames_is_that_of_differences)
+{
+    bodies_settings options = small;
+    check_gradient(&options, true);
+    options.periodic = true;
+    check_gradient(&options, true);
+    options.periodic = false;
+    options.structure = BODIES_CHAIN;
+    options.constants = true;
+    options.masses = MASSES_BY_SIZE;
+    check_gradient(&options, true);
+}
+
+TEST(the_scale_makes_the_error_of_a_frame_that_of_its_places)
+{
+    // Objects that are 0.2 pixels away, each on one axis.
+    bench b;
+    start_bench(&b, &small);
+    draw_tracks(&b);
+    double picture[VALUES], at[4], moved[4], square = 0.0;
+    const double *far = b.xy + 4 * 6; // no overlap
+    uint8_t frame[VALUES];
+    memcpy(at, far, sizeof at);
+    tracks_to_pixels(at, &b.config);
+    memcpy(moved, at, sizeof at);
+    moved[0] += 0.2, moved[3] -= 0.2;
+    sprites_draw_reference(picture, &b.scene, at);
+    for (int i = 0; i < VALUES; i++) frame[i] = (uint8_t)(255.0 * picture[i] + 0.5);
+    const double scale = clip_find_scale(&b.scene, &b.config, far, frame, &b.memory.sprites);
+    float *drawn = ARENA_ALLOC(&b.mem, float, VALUES);
+    square = VALUES * sprites_error(&b.scene, moved, frame, drawn, &b.memory.sprites);
+    CHECK_NEAR(square / scale, 0.08, 0.02);
+    stop_bench(&b);
 }
 
 TEST(the_window_gives_value_and_slope_of_a_polynomial)

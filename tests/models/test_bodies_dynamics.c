@@ -213,7 +213,8 @@ static void start_chain(chain_bench *b)
 // A loss of the places, from angles and velocities: momenta, rollouts both ways, places.
 static double chain_loss(chain_bench *b, chain_seed *seed, double *by_v)
 {
-    double loss = 0.0, p[2], q_out[FRAMES * 2], path[(1 + FRAMES * 2) * 4];
+    double loss = 0.0, p[2], q_out[FRAMES * 2];
+    chain_step path[FRAMES * 2];
     for (int k = 0; k < 2; k++) plane_fill(&b->field[k], b->weights[k]);
     chain_momenta(p, 2, &b->constants, b->q, b->v);
     for (int side = 0; side < 2; side++) {

@@ -121,15 +121,73 @@ TEST(the_number_of_objects_is_found)
     }
 }
 
+// Two discs that overlap in all frames, of sizes that differ between videos; the second is in
+// front in every other video. Returns the largest error of a radius.
+static double find_radius_error(void)
+{
+    arena mem = {0};
+    perception seen;
+    track_set tracks;
+    static float background[VALUES];
+    double picture[VALUES], worst = 0.0, radius[VIDEOS][2];
+    uint8_t *frames = ARENA_ALLOC(&mem, uint8_t, VIDEOS * STEPS * VALUES);
+    for (int i = 0; i < VALUES; i++) background[i] = 0.3f;
+    for (int v = 0; v < VIDEOS; v++) {
+        radius[v][0] = 3.0 + 0.1 * v;
+        radius[v][1] = 4.5 - 0.1 * v;
+        const sprite_scene scene = {
+            .height = PIXELS,
+            .width = PIXELS,
+            .channels = 3,
+            .background = background,
+            .edge = 2.5,
+            .count = 2,
+            .sprites = {{.radius = radius[v][0], .colour = {1.0, 0.1, 0.1}, .depth = v % 2},
+                        {.radius = radius[v][1], .colour = {0.0, 0.9, 0.9}}}};
+        for (int t = 0; t < STEPS; t++) {
+            const double angle = 0.13 * t + v, x = 16.0 + 6.0 * sin(0.05 * t + v);
+            const double xy[4] = {x, 15.0, x + 5.0 * cos(angle), 15.0 + 5.0 * sin(angle)};
+            sprites_draw_reference(picture, &scene, xy);
+            for (int i = 0; i < VALUES; i++)
+                frames[(v * STEPS + t) * VALUES + i] = (uint8_t)(255.0 * picture[i] + 0.5);
+        }
+    }
+    const video_set videos = {.frames = frames,
+                              .count = VIDEOS,
+                              .steps = STEPS,
+                              .height = PIXELS,
+                              .width = PIXELS,
+                              .channels = 3};
+    const perception_options options = {
+        .objects = 2, .colours = 2, .own_looks = true, .seed = 1, .threads = 2};
+    CHECK_OK(perception_learn(&seen, &mem, &videos, &options));
+    CHECK_OK(perception_track(&tracks, &mem, &seen, &videos, 2));
+    for (int v = 0; v < VIDEOS; v++) {
+        CHECK_EQUAL(tracks.looks[2 * v].depth, v % 2);
+        for (int k = 0; k < 2; k++)
+            worst = fmax(worst, fabs(tracks.looks[2 * v + k].radius - radius[v][k]));
+    }
+    arena_clear(&mem);
+    return worst;
+}
+
+TEST(radii_are_those_of_the_discs_whichever_is_in_front)
+{
+    // 0.86 if the second order takes the looks that were fitted with the first.
+    CHECK(find_radius_error() < 0.15);
+}
+
 // ---- assumptions that fail ----
 
-typedef enum failure { FAILS_NOT, LEAVES, TURNS_GREEN } failure;
+typedef enum failure { FAILS_NOT, LEAVES, LEAVES_SMALL, VANISHES_SMALL, TURNS_GREEN } failure;
 
-// A red disc that moves to and fro; in some videos it leaves the picture, or turns green.
+// A red disc that moves to and fro; in some videos it leaves the picture, vanishes, or turns green.
+// Small discs are so small that a picture without them has hardly an error.
 static void draw_failure(uint8_t *frames, int video, failure kind)
 {
     static float background[VALUES];
     double picture[VALUES];
+    const bool small = kind == LEAVES_SMALL || kind == VANISHES_SMALL;
     for (int i = 0; i < VALUES; i++) background[i] = 0.35f;
     sprite_scene scene = {.height = PIXELS,
                           .width = PIXELS,
@@ -137,14 +195,15 @@ static void draw_failure(uint8_t *frames, int video, failure kind)
                           .background = background,
                           .edge = 2.5,
                           .count = 1,
-                          .sprites = {{.radius = 3.0, .colour = {1.0, 0.1, 0.1}}}};
+                          .sprites = {{.radius = small ? 1.5 : 3.0, .colour = {1.0, 0.1, 0.1}}}};
     for (int t = 0; t < STEPS; t++) {
-        const double range = kind == LEAVES ? 25.0 : 9.0;
+        const double range = kind == LEAVES || kind == LEAVES_SMALL ? 25.0 : 9.0;
         const double xy[2] = {15.5 + range * sin(0.07 * t + video), 10.0 + 0.7 * video};
         if (kind == TURNS_GREEN && t == STEPS / 2) {
             scene.sprites[0].colour[0] = 0.1;
             scene.sprites[0].colour[1] = 1.0;
         }
+        if (kind == VANISHES_SMALL && t == STEPS / 2) scene.count = 0;
         sprites_draw_reference(picture, &scene, xy);
         for (int i = 0; i < VALUES; i++)
             frames[t * VALUES + i] = (uint8_t)(255.0 * picture[i] + 0.5);
@@ -187,5 +246,7 @@ TEST(what_fails_is_said_in_words)
     CHECK_OK(try_failure(TURNS_GREEN, 4, &used));
     CHECK_EQUAL(used, VIDEOS - 4);
     CHECK_FAILS(try_failure(LEAVES, 12, &used), PLUMB_EVALUE, "leaves the picture");
+    CHECK_FAILS(try_failure(LEAVES_SMALL, VIDEOS, &used), PLUMB_EVALUE, "leaves the picture");
+    CHECK_FAILS(try_failure(VANISHES_SMALL, VIDEOS, &used), PLUMB_EVALUE, "vanishes within");
     CHECK_FAILS(try_failure(TURNS_GREEN, 12, &used), PLUMB_EVALUE, "changes its colour");
 }

@@ -146,6 +146,32 @@ static void use_profiles(bench *b, float *weights)
     b->scene.profile_step = 0.25;
 }
 
+TEST(two_sprites_that_are_exchanged_make_the_same_picture)
+{
+    // Whichever is in front; an exchange of the array alone puts the other one in front, and gives
+    // each the profile of the other.
+    for (int n = 0; n < 4; n++) {
+        bench b;
+        bench_start(&b);
+        double before[VALUES], after[VALUES];
+        float weights[SPRITES * PROFILE_NODES], drawn[VALUES];
+        const double exchanged[4] = {b.xy[2], b.xy[3], b.xy[0], b.xy[1]};
+        if (n / 2) use_profiles(&b, weights);
+        b.scene.count = 2;
+        b.scene.sprites[0].depth = n % 2;
+        sprites_draw_reference(before, &b.scene, b.xy);
+        sprites_exchange(b.scene.sprites);
+        sprites_draw_reference(after, &b.scene, exchanged);
+        sprites_draw(drawn, &b.scene, exchanged, &b.scratch);
+        for (int i = 0; i < VALUES; i++) CHECK_NEAR(after[i], before[i], 1e-12);
+        for (int i = 0; i < VALUES; i++) CHECK_NEAR((double)drawn[i], before[i], 2e-5);
+        sprites_exchange(b.scene.sprites);
+        sprites_draw_reference(after, &b.scene, b.xy);
+        for (int i = 0; i < VALUES; i++) CHECK_NEAR(after[i], before[i], 1e-12);
+        arena_clear(&b.mem);
+    }
+}
+
 TEST(profiles_have_the_derivatives_of_differences)
 {
     bench b;

@@ -113,3 +113,13 @@ def test_weights_go_out_and_come_back(tmp_path):
     assert again.config["settings"] == run.config["settings"]
     with pytest.raises(plumb.PlumbError, match="a run exists already"):
         plumb.import_weights("hgn++", tmp_path / "w.safetensors", tmp_path / "again")
+
+
+def test_a_model_of_objects_is_loaded_and_rolled_out():
+    """With the names of its latents, and with its tracks in pixels."""
+    run = plumb.load_run("bodies-two-body")
+    rollout = run.rollout(2, 12)
+    assert [name.decode() for name in rollout.latent_names.view("S8").ravel()][:4] == ["x1", "y1", "x2", "y2"]
+    assert rollout.tracks.shape == (2, 12, 2, 2) and run.model == "bodies"
+    # A unit of length is half the side of the picture.
+    assert np.abs(rollout.tracks[..., 0] - 15.5 * (1 + rollout.latent[..., [0, 2]])).max() < 1e-4

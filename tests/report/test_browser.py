@@ -140,6 +140,18 @@ def test_slider_keyboard_and_play_move_the_video(pages, browser):
     assert wait_until(lambda: browser.evaluate(VIDEO) != now), "play"
 
 
+def test_tracks_follow_the_slider(shared, browser):
+    report.run("bodies-double-pendulum", "--films", 2, "--steps", 60, "--out", shared / "objects.html")
+    browser.open(shared / "objects.html", "light")
+    assert not faults(browser, {"phase-space", "trajectory", "film", "error"})
+    paths = "[...document.querySelectorAll('#rollout path')].map(p => p.getAttribute('d'))"
+    browser.evaluate("(s => { s.value = 30; s.dispatchEvent(new Event('input')) })(document.querySelector('#rollout input'))")
+    drawn = browser.evaluate(paths)
+    assert len(drawn) == 4 and drawn[:2] == drawn[2:] and all(path.count("L") == 24 and path.count("M") == 1 for path in drawn)
+    browser.evaluate("(s => { s.value = 5; s.dispatchEvent(new Event('input')) })(document.querySelector('#rollout input'))")
+    assert all(path.count("L") == 5 for path in browser.evaluate(paths))
+
+
 def test_planted_faults_are_seen(browser, tmp_path):
     page = tmp_path / "faulty.html"
     page.write_text("<figure data-name=x style='width:5px;height:5px'></figure><script>fetch('http://127.0.0.1:9/');"

@@ -346,6 +346,60 @@ TEST(a_figure_is_drawn_where_there_is_enough_for_it_and_refused_where_not)
     plumb_report_free(r);
 }
 
+TEST(tracks_and_names_are_shown_if_they_fit_and_ignored_if_not)
+{
+    double v[2 * 9 * 4], places[2 * 9 * 3 * 2];
+    uint8_t frames[2 * 9 * 8 * 8], names[4 * 8] = "x1\0\0\0\0\0\0y1\0\0\0\0\0\0p<1>";
+    memcpy(names + 24, "py1", 4);
+    for (int i = 0; i < 72; i++) v[i] = sin(i);
+    for (int i = 0; i < 108; i++) places[i] = i == 7 ? (double)NAN : 0.25 * (i % 29);
+    for (size_t i = 0; i < sizeof frames; i++) frames[i] = (uint8_t)(i * 7);
+    for (int wrong = 0; wrong < 3; wrong++) {
+        plumb_report *r;
+        const plumb_named_array arrays[] = {
+            {"latent", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){2, 9, 4})},
+            {"truth", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){2, 9, 4})},
+            {"frames", plumb_array_view(frames, PLUMB_UINT8, 5, (int64_t[]){2, 9, 8, 8, 1})},
+            {"tracks",
+             plumb_array_view(places, PLUMB_FLOAT64, 4,
+                              wrong == 1 ? (int64_t[]){2, 3, 9, 2} : (int64_t[]){2, 9, 3, 2})},
+            {"latent_names", plumb_array_view(names, PLUMB_UINT8, 2,
+                                              wrong == 1 ? (int64_t[]){2, 8} : (int64_t[]){4, 8})},
+        };
+        if (wrong == 2) names[1] = 200; // no text
+        CHECK_OK(plumb_report_create(&r));
+        CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 5));
+        CHECK_OK(plumb_report_save(r, file(".html")));
+        char *text = contents(path);
+        assert_int_equal(strstr(text, "data-track=\"[[0.00,0.25],") != NULL, wrong != 1);
+        assert_int_equal(strstr(text, "null,") != NULL, wrong != 1); // the place that is NaN
+        assert_int_equal(strstr(text, ">py1<") != NULL, wrong == 0);
+        assert_int_equal(strstr(text, ">p&lt;1&gt;<") != NULL, wrong == 0);
+        free(text);
+        plumb_report_free(r);
+    }
+}
+
+TEST(a_traversal_of_more_latents_than_have_names_is_drawn)
+{
+    // Without truth there are no states, and of five positions two have a name.
+    plumb_report *r;
+    double v[2 * 9 * 2] = {0};
+    uint8_t moved[5 * 3 * 4 * 4] = {0}, names[2 * 8] = "x1";
+    memcpy(names + 8, "px1", 4);
+    const plumb_named_array arrays[] = {
+        {"latent", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){2, 9, 2})},
+        {"latent_names", plumb_array_view(names, PLUMB_UINT8, 2, (int64_t[]){2, 8})},
+        {"traversal", plumb_array_view(moved, PLUMB_UINT8, 5, (int64_t[]){5, 3, 4, 4, 1})}};
+    const char *svg;
+    CHECK_OK(plumb_report_create(&r));
+    CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 3));
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "traversal"));
+    assert_non_null(strstr(svg, ">x1<"));
+    assert_non_null(strstr(svg, ">q4<"));
+    plumb_report_free(r);
+}
+
 TEST(many_models_say_which_measure_predicts_vpt)
 {
     enum { MODELS = 70 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rollouts of a chain and their adjoint. The field of Hamilton's equations and its adjoint are
-// written out; Runge-Kutta stages are recomputed in the reverse pass.
+// written out; Runge-Kutta stages are kept for the reverse pass.
 #include "models/bodies/chain.h"
 
 #include <math.h>
@@ -89,19 +89,6 @@ void chain_add_momenta_seed(const chain_momenta_seed *seed, int count,
 }
 
 // ---- the field ----
-
-// Everything of one evaluation that its adjoint needs too.
-typedef struct chain_state {
-    double carried[CHAIN_MAX];
-    double A[CHAIN_MAX][CHAIN_MAX]; // couplings
-    double c[CHAIN_MAX][CHAIN_MAX], s[CHAIN_MAX][CHAIN_MAX];
-    double inverse[CHAIN_MAX][CHAIN_MAX]; // of M
-    double v[CHAIN_MAX];                  // velocities, M^-1 p
-    double d[CHAIN_MAX][2];               // places from the pivot
-    double tangent[CHAIN_MAX][2];         // (cos q, sin q)
-    plane_jet W[CHAIN_MAX];
-    double pull[CHAIN_MAX][2]; // sum of m (g + dW) over the masses that a link carries
-} chain_state;
 
 // Derivatives of the loss by a state, or by its rate of change.
 typedef struct state_seed {
@@ -269,12 +256,7 @@ static const double stage_share[4] = {0.0, 0.5, 0.5, 1.0};
 static const double stage_weight[4] = {1.0 / 6, 2.0 / 6, 2.0 / 6, 1.0 / 6};
 
 // The four stages of a step from (q, p) at `from`.
-typedef struct step_stages {
-    chain_state at[4];
-    double dq[4][CHAIN_MAX], dp[4][CHAIN_MAX];
-} step_stages;
-
-static void run_stages(step_stages *out, const chain_law *law, const chain_constants *constants,
+static void run_stages(chain_step *out, const chain_law *law, const chain_constants *constants,
                        const double *from, double h)
 {
     const int n = law->count;
@@ -294,21 +276,18 @@ void chain_roll(const chain_law *law, const chain_constants *constants,
     const int n = law->count;
     const double h = rollout->direction * law->dt / law->substeps;
     double z[2 * CHAIN_MAX];
-    step_stages stages;
+    chain_step only;
     memcpy(z, rollout->q, (size_t)n * sizeof *z);
     memcpy(z + n, rollout->p, (size_t)n * sizeof *z);
-    if (rollout->path) memcpy(rollout->path, z, (size_t)(2 * n) * sizeof *z);
     for (int64_t t = 0; t < rollout->frames; t++) {
         for (int s = 0; s < law->substeps; s++) {
-            run_stages(&stages, law, constants, z, h);
+            chain_step *stages = rollout->path ? &rollout->path[t * law->substeps + s] : &only;
+            run_stages(stages, law, constants, z, h);
             for (int k = 0; k < 4; k++)
                 for (int i = 0; i < n; i++) {
-                    z[i] += stage_weight[k] * h * stages.dq[k][i];
-                    z[n + i] += stage_weight[k] * h * stages.dp[k][i];
+                    z[i] += stage_weight[k] * h * stages->dq[k][i];
+                    z[n + i] += stage_weight[k] * h * stages->dp[k][i];
                 }
-            if (rollout->path)
-                memcpy(rollout->path + (t * law->substeps + s + 1) * 2 * n, z,
-                       (size_t)(2 * n) * sizeof *z);
         }
         if (rollout->q_out) memcpy(rollout->q_out + t * n, z, (size_t)n * sizeof *z);
         if (rollout->p_out) memcpy(rollout->p_out + t * n, z + n, (size_t)n * sizeof *z);
@@ -317,12 +296,10 @@ void chain_roll(const chain_law *law, const chain_constants *constants,
 
 // Replaces the seeds after a step by those before it.
 static void reverse_step(state_seed *v, chain_seed *seed, const chain_law *law,
-                         const chain_constants *constants, const double *from, double h)
+                         const chain_constants *constants, const chain_step *stages, double h)
 {
     const int n = law->count;
-    step_stages stages;
     state_seed by_rate[4];
-    run_stages(&stages, law, constants, from, h);
     for (int s = 0; s < 4; s++)
         for (int i = 0; i < n; i++) {
             by_rate[s].q[i] = stage_weight[s] * h * v->q[i];
@@ -330,7 +307,7 @@ static void reverse_step(state_seed *v, chain_seed *seed, const chain_law *law,
         }
     for (int s = 3; s >= 0; s--) {
         state_seed by = {0};
-        add_field_seed(&by, seed, &stages.at[s], law, constants, &by_rate[s]);
+        add_field_seed(&by, seed, &stages->at[s], law, constants, &by_rate[s]);
         for (int i = 0; i < n; i++) {
             v->q[i] += by.q[i];
             v->p[i] += by.p[i];
@@ -342,7 +319,7 @@ static void reverse_step(state_seed *v, chain_seed *seed, const chain_law *law,
 }
 
 void chain_add_seed(chain_seed *seed, const chain_law *law, const chain_constants *constants,
-                    const double *path, int64_t frames, int direction, const double *by_q)
+                    const chain_step *path, int64_t frames, int direction, const double *by_q)
 {
     const int n = law->count;
     const double h = direction * law->dt / law->substeps;
@@ -350,7 +327,7 @@ void chain_add_seed(chain_seed *seed, const chain_law *law, const chain_constant
     for (int64_t k = frames * law->substeps; k > 0; k--) {
         if (k % law->substeps == 0)
             for (int i = 0; i < n; i++) v.q[i] += by_q[(k / law->substeps - 1) * n + i];
-        reverse_step(&v, seed, law, constants, path + (k - 1) * 2 * n, h);
+        reverse_step(&v, seed, law, constants, &path[k - 1], h);
     }
     for (int i = 0; i < n; i++) {
         seed->q[i] += v.q[i];

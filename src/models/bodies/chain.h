@@ -33,13 +33,32 @@ typedef struct chain_seed {
     double gravity[CHAIN_MAX][2];
 } chain_seed;
 
+/// What one evaluation of Hamilton's equations computes and their adjoint needs.
+typedef struct chain_state {
+    double carried[CHAIN_MAX];
+    double A[CHAIN_MAX][CHAIN_MAX]; ///< couplings
+    double c[CHAIN_MAX][CHAIN_MAX], s[CHAIN_MAX][CHAIN_MAX];
+    double inverse[CHAIN_MAX][CHAIN_MAX]; ///< of M
+    double v[CHAIN_MAX];                  ///< velocities, M^-1 p
+    double d[CHAIN_MAX][2];               ///< places from the pivot
+    double tangent[CHAIN_MAX][2];         ///< (cos q, sin q)
+    plane_jet W[CHAIN_MAX];
+    double pull[CHAIN_MAX][2]; ///< sum of m (g + dW) over the masses that a link carries
+} chain_state;
+
+/// The four stages of a Runge-Kutta step.
+typedef struct chain_step {
+    chain_state at[4];
+    double dq[4][CHAIN_MAX], dp[4][CHAIN_MAX];
+} chain_step;
+
 typedef struct chain_rollout {
     const double *q, *p; ///< (count) at the start
     int64_t frames;
-    int direction; ///< 1 or -1
-    double *path;  ///< (1 + frames * substeps, 2, count): q and p; may be NULL
-    double *q_out; ///< (frames, count); may be NULL
-    double *p_out; ///< (frames, count); may be NULL
+    int direction;    ///< 1 or -1
+    chain_step *path; ///< (frames * substeps), for chain_add_seed(); may be NULL
+    double *q_out;    ///< (frames, count); may be NULL
+    double *p_out;    ///< (frames, count); may be NULL
 } chain_rollout;
 void chain_roll(const chain_law *law, const chain_constants *constants,
                 const chain_rollout *rollout);
@@ -47,7 +66,7 @@ void chain_roll(const chain_law *law, const chain_constants *constants,
 /// Adds the derivatives of a loss to `seed` and to the seeds of the grids, given by_q (frames,
 /// count), its derivatives by the angles after each frame. `path` is that of a rollout.
 void chain_add_seed(chain_seed *seed, const chain_law *law, const chain_constants *constants,
-                    const double *path, int64_t frames, int direction, const double *by_q);
+                    const chain_step *path, int64_t frames, int direction, const double *by_q);
 
 /// Places (count, 2) of the masses.
 void chain_places(double *xy, int count, const chain_constants *constants, const double *q);

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "math/cholesky.h"
+#include "models/bodies/tracks.h"
 
 // Squared pixels beyond which an error counts by its logarithm: a trajectory that went astray must
 // not hide the others.
@@ -86,27 +87,19 @@ void clip_find_state(bodies_state *out, const bodies_law *law, const bodies_cons
 
 // ---- loss ----
 
-plumb_status clip_alloc(clip_memory *out, arena *mem, const bodies_config *config, int64_t length)
+plumb_status clip_alloc(clip_memory *out, arena *mem, const bodies_config *config, int64_t length,
+                        const sprite_scene *scene)
 {
     const int64_t n = 2 * config->objects;
-    out->path = ARENA_ALLOC(mem, double, (1 + length * config->substeps) * 2 * n);
+    const int64_t steps = length * config->substeps;
+    out->path = ARENA_ALLOC(mem, double, config->chain ? 1 : (1 + steps) * n);
+    out->steps = ARENA_ALLOC(mem, chain_step, config->chain ? steps : 1);
     out->out = ARENA_ALLOC(mem, double, length *n);
     out->by_out = ARENA_ALLOC(mem, double, length *n);
-    return out->path && out->out && out->by_out ? PLUMB_OK : PLUMB_EMEMORY;
-}
-
-// Loss of one frame, its squared error in pixels, and derivatives by the places that are predicted.
-static double compare_places(double *by_xy, double *error, const bodies_config *config,
-                             const double *xy, const double *seen, double weight)
-{
-    const int n = 2 * config->objects;
-    const double scale = config->pixels * config->pixels;
-    double e = 0.0;
-    for (int i = 0; i < n; i++) e += scale * (xy[i] - seen[i]) * (xy[i] - seen[i]);
-    const double slope = weight / (1.0 + e / soft_error);
-    for (int i = 0; i < n; i++) by_xy[i] = slope * 2.0 * scale * (xy[i] - seen[i]);
-    *error += e;
-    return weight * soft_error * log1p(e / soft_error);
+    if (!out->path || !out->steps || !out->out || !out->by_out) return PLUMB_EMEMORY;
+    if (!scene) return PLUMB_OK;
+    out->picture = ARENA_ALLOC(mem, float, scene->height * scene->width * scene->channels);
+    return out->picture ? sprites_alloc(&out->sprites, mem, scene) : PLUMB_EMEMORY;
 }
 
 // What one clip needs in both directions.
@@ -125,6 +118,66 @@ static const double *seen_at(const clip_work *work, int direction, int64_t t)
     return work->clip->xy + (work->middle + direction * t) * 2 * work->task->law->config->objects;
 }
 
+// Places in pixels, and the sums of a frame whose objects are there.
+static void sum_frame(sprite_sums *sums, double *pixels, const sprite_scene *scene,
+                      const bodies_config *config, const double *xy, const uint8_t *frame,
+                      sprite_scratch *scratch)
+{
+    memcpy(pixels, xy, (size_t)(2 * config->objects) * sizeof *pixels);
+    tracks_to_pixels(pixels, config);
+    sprites_sum(sums, scene, pixels, frame, false, scratch);
+}
+
+double clip_find_scale(const sprite_scene *scene, const bodies_config *config, const double *xy,
+                       const uint8_t *frame, sprite_scratch *scratch)
+{
+    sprite_sums sums[SPRITES_MAX];
+    double pixels[2 * SPRITES_MAX], scale = 0.0;
+    sum_frame(sums, pixels, scene, config, xy, frame, scratch);
+    for (int k = 0; k < config->objects; k++)
+        scale += 0.5 * (sums[k].xx + sums[k].yy) / config->objects;
+    return scale;
+}
+
+// The squared error of a drawn frame and its derivatives by the places. It is divided by the
+// scale, and so in squared pixels of a place.
+static double compare_frames(double *by_xy, const clip_work *work, const double *xy, int64_t t)
+{
+    const clip_frames *drawn = work->clip->drawn;
+    const bodies_config *config = work->task->law->config;
+    const sprite_scene *scene = drawn->scene;
+    const int64_t size = scene->height * scene->width * scene->channels;
+    const uint8_t *frame = drawn->frames + t * size;
+    sprite_sums sums[SPRITES_MAX];
+    double pixels[2 * SPRITES_MAX];
+    sum_frame(sums, pixels, scene, config, xy, frame, &work->task->memory->sprites);
+    for (int k = 0; k < config->objects; k++) {
+        by_xy[2 * k] = -2.0 * config->pixels * sums[k].x / drawn->scale;
+        by_xy[2 * k + 1] = -2.0 * config->pixels * sums[k].y / drawn->scale;
+    }
+    return (double)size / drawn->scale *
+           sprites_error(scene, pixels, frame, work->task->memory->picture,
+                         &work->task->memory->sprites);
+}
+
+// Loss of frame `t` of a direction, and its derivatives by the places xy that are predicted. Adds
+// the squared error of the places, in pixels, to `error`.
+static double compare(double *by_xy, double *error, const clip_work *work, int direction, int64_t t,
+                      const double *xy)
+{
+    const bodies_config *config = work->task->law->config;
+    const double *seen = seen_at(work, direction, t), scale = config->pixels * config->pixels;
+    const int n = 2 * config->objects;
+    double e = 0.0;
+    for (int i = 0; i < n; i++) e += scale * (xy[i] - seen[i]) * (xy[i] - seen[i]);
+    *error += e;
+    if (work->clip->drawn) e = compare_frames(by_xy, work, xy, work->middle + direction * t);
+    const double slope = work->weight / (1.0 + e / soft_error);
+    for (int i = 0; i < n; i++)
+        by_xy[i] = work->clip->drawn ? slope * by_xy[i] : slope * 2.0 * scale * (xy[i] - seen[i]);
+    return work->weight * soft_error * log1p(e / soft_error);
+}
+
 static double add_points(points_seed *seed, double *error, const clip_work *work, int direction)
 {
     const clip_task *task = work->task;
@@ -140,9 +193,8 @@ static double add_points(points_seed *seed, double *error, const clip_work *work
                                   .path = &path,
                                   .q_out = task->memory->out});
     for (int64_t t = 0; t < work->middle; t++)
-        loss += compare_places(task->memory->by_out + t * n, error, law->config,
-                               task->memory->out + t * n, seen_at(work, direction, t + 1),
-                               work->weight);
+        loss += compare(task->memory->by_out + t * n, error, work, direction, t + 1,
+                        task->memory->out + t * n);
     points_add_seed(seed, &law->points, &work->constants.points, &path, direction,
                     task->memory->by_out);
     return loss;
@@ -160,19 +212,18 @@ static double add_chain(chain_seed *seed, double *error, const clip_work *work, 
                                 .p = work->state.p,
                                 .frames = work->middle,
                                 .direction = direction,
-                                .path = task->memory->path,
+                                .path = task->memory->steps,
                                 .q_out = task->memory->out});
     memset(task->memory->by_out, 0, (size_t)(work->middle * n) * sizeof(double));
     for (int64_t t = 0; t < work->middle; t++) {
         double xy[2 * CHAIN_MAX], by_xy[2 * CHAIN_MAX];
         const double *q = task->memory->out + t * n;
         chain_places(xy, n, constants, q);
-        loss += compare_places(by_xy, error, law->config, xy, seen_at(work, direction, t + 1),
-                               work->weight);
+        loss += compare(by_xy, error, work, direction, t + 1, xy);
         chain_add_places_seed(task->memory->by_out + t * n, &seed->constants, n, constants, q,
                               by_xy);
     }
-    chain_add_seed(seed, &law->chain, constants, task->memory->path, work->middle, direction,
+    chain_add_seed(seed, &law->chain, constants, task->memory->steps, work->middle, direction,
                    task->memory->by_out);
     return loss;
 }

@@ -25,19 +25,37 @@ typedef struct bodies_state {
 void clip_find_state(bodies_state *out, const bodies_law *law, const bodies_constants *constants,
                      const window_weights *weights, const double *xy);
 
+/// The frames of a clip, for rollouts that are drawn.
+typedef struct clip_frames {
+    const uint8_t *frames;     ///< (length, height, width, channels)
+    const sprite_scene *scene; ///< with the looks of the video
+    double scale;              ///< squared change of a picture whose object moves by a pixel
+} clip_frames;
+
+/// The scale of a frame in which objects are at xy (objects, 2), in units of length: their mean.
+double clip_find_scale(const sprite_scene *scene, const bodies_config *config, const double *xy,
+                       const uint8_t *frame, sprite_scratch *scratch);
+
 /// A piece of a trajectory, in units of length.
 typedef struct bodies_clip {
     const double *xy; ///< (length, objects, 2)
     int64_t length;
-    const double *radius; ///< (objects)
-    int64_t row;          ///< of the table of constants
+    const double *radius;     ///< (objects)
+    int64_t row;              ///< of the table of constants
+    const clip_frames *drawn; ///< NULL: places are compared, not frames
 } bodies_clip;
 
-/// Memory of one thread, for clips of at most `length` frames.
+/// Memory of one thread, for clips of at most `length` frames each way.
 typedef struct clip_memory {
-    double *path, *out, *by_out;
+    double *path; ///< of points
+    chain_step *steps;
+    double *out, *by_out;
+    float *picture; ///< a frame, for clips that are drawn
+    sprite_scratch sprites;
 } clip_memory;
-plumb_status clip_alloc(clip_memory *out, arena *mem, const bodies_config *config, int64_t length);
+/// Without a scene no clip can be drawn.
+plumb_status clip_alloc(clip_memory *out, arena *mem, const bodies_config *config, int64_t length,
+                        const sprite_scene *scene);
 
 /// Derivatives of the loss by the parameters that are not in tables, in double.
 typedef struct clip_sums {

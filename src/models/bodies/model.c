@@ -36,6 +36,8 @@ typedef struct bodies_model {
     float *parameters;
     int64_t shard;        // clips of a replica
     bodies_tracks tracks; // without videos there are none
+    perception seen;      // how the training videos are drawn
+    double scale;         // of drawn frames
     video_set choice;     // count and steps of the tracks, to draw clips from
     window_weights weights;
     replica_data *replicas;
@@ -53,6 +55,21 @@ static int find_stage(const bodies_model *model, int64_t step)
     return stage < config->stages - 1 ? (int)stage : config->stages - 1;
 }
 
+// A frame of the video of a track.
+static const uint8_t *find_frame(const bodies_model *model, int64_t track, int64_t t)
+{
+    const video_set *videos = model->videos;
+    return videos->frames + (model->tracks.video[track] * videos->steps + t) * videos->height *
+                                videos->width * videos->channels;
+}
+
+// The last steps compare frames.
+static bool is_drawn(const bodies_model *model, int64_t step)
+{
+    const double steps = (double)model->training.steps;
+    return (double)step >= steps - model->config.drawn_share * steps;
+}
+
 static plumb_status gradient(void *context, int64_t replica, int64_t step, float *gradient,
                              double *terms)
 {
@@ -60,6 +77,7 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
     const bodies_config *config = &model->config;
     replica_data *r = &model->replicas[replica];
     const int64_t length = bodies_clip_length(config, find_stage(model, step));
+    const bool drawn = is_drawn(model, step);
     const double B = (double)model->training.batch;
     clip_sums sums = {0};
     const clip_task task = {.law = &r->law,
@@ -76,12 +94,20 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
         const video_window window =
             video_sample_window(&model->choice, (uint64_t)model->training.seed, step,
                                 replica * model->shard + b, length);
+        const sprite_scene scene =
+            drawn ? perception_scene(&model->seen,
+                                     model->tracks.looks + window.item * config->objects)
+                  : (sprite_scene){0};
+        const clip_frames frames = {.frames = find_frame(model, window.item, window.start),
+                                    .scene = &scene,
+                                    .scale = model->scale};
         const bodies_clip clip = {.xy = model->tracks.xy +
                                         (window.item * model->tracks.steps + window.start) * 2 *
                                             config->objects,
                                   .length = length,
                                   .radius = model->tracks.radius + window.item * config->objects,
-                                  .row = config->constants ? window.item : 0};
+                                  .row = config->constants ? window.item : 0,
+                                  .drawn = drawn ? &frames : NULL};
         double error;
         terms[TERM_LOSS] += clip_add_gradient(&error, &task, &clip);
         terms[TERM_ERROR] += error / B;
@@ -259,12 +285,30 @@ static double find_reach(const bodies_model *model)
     return 1.2 * reach;
 }
 
+// The mean over the first frames of all videos.
+static plumb_status find_scale(bodies_model *model)
+{
+    arena mem = {0};
+    sprite_scratch scratch;
+    const int64_t objects = model->config.objects, count = model->tracks.count;
+    const plumb_status st = sprites_alloc(&scratch, &mem, &model->seen.scene);
+    for (int64_t i = 0; i < count && !st; i++) {
+        const sprite_scene scene =
+            perception_scene(&model->seen, model->tracks.looks + i * objects);
+        model->scale += clip_find_scale(&scene, &model->config,
+                                        model->tracks.xy + i * model->tracks.steps * 2 * objects,
+                                        find_frame(model, i, 0), &scratch) /
+                        (double)count;
+    }
+    arena_clear(&mem);
+    return st;
+}
+
 // Finds the objects and sets what follows from their tracks.
 static plumb_status start_from_videos(bodies_model *model, arena *mem)
 {
     const bodies_config *config = &model->config;
     video_set videos = *model->videos;
-    perception seen;
     track_set found;
     double range[2];
     if (config->constants && videos.count > config->rows) videos.count = config->rows;
@@ -275,12 +319,12 @@ static plumb_status start_from_videos(bodies_model *model, arena *mem)
                                         .profile = config->profile,
                                         .seed = (uint64_t)model->training.seed,
                                         .threads = videos.threads};
-    plumb_status st = perception_learn(&seen, mem, &videos, &options);
-    if (!st) st = perception_track(&found, mem, &seen, &videos, videos.threads);
+    plumb_status st = perception_learn(&model->seen, mem, &videos, &options);
+    if (!st) st = perception_track(&found, mem, &model->seen, &videos, videos.threads);
     if (!st) st = tracks_make(&model->tracks, mem, &found, config);
     if (!st && config->has_pair) st = tracks_find_range(range, &model->tracks, config);
     if (st) return st;
-    bodies_store_perception(model->parameters, &model->layout, &seen);
+    bodies_store_perception(model->parameters, &model->layout, &model->seen);
     if (config->has_pair)
         for (int i = 0; i < 2; i++) model->parameters[model->layout.range + i] = (float)range[i];
     model->parameters[model->layout.mean_size] =
@@ -291,6 +335,8 @@ static plumb_status start_from_videos(bodies_model *model, arena *mem)
     if (st) return st;
     model->parameters[model->layout.half] = (float)find_reach(model);
     find_still(model);
+    if (config->drawn_share > 0.0) st = find_scale(model);
+    if (st) return st;
     model->choice = (video_set){.count = model->tracks.count, .steps = model->tracks.steps};
     return video_check_length(&model->choice, bodies_clip_length(config, config->stages - 1));
 }
@@ -307,7 +353,9 @@ static plumb_status alloc_replicas(bodies_model *model, arena *mem)
     for (int64_t i = 0; i < model->training.replicas && !st; i++) {
         replica_data *r = &model->replicas[i];
         st = bodies_law_alloc(&r->law, mem, config, &model->layout, model->parameters);
-        if (!st) st = clip_alloc(&r->memory, mem, config, longest + config->window);
+        if (!st)
+            st = clip_alloc(&r->memory, mem, config, longest + config->window,
+                            config->drawn_share > 0.0 ? &model->seen.scene : NULL);
     }
     return st;
 }
@@ -376,6 +424,7 @@ static plumb_status create(trainable_model *out, arena *mem, const void *options
     // The frames that count as reconstructed are those of the other models.
     model->dynamics =
         (model_dynamics){.latents = (config->chain ? 2 : 4) * (int64_t)config->objects,
+                         .objects = config->objects,
                          .window = window,
                          .targets = window < RECONSTRUCTED ? RECONSTRUCTED - window : 1,
                          .protocol = FRAMES_INCLUDE_INFERENCE,

@@ -156,7 +156,7 @@ static double step_place(double *xy, const sprite_sums *sum, const sprite_scene 
     const double dx = clamp((c * sum->x - b * sum->y) / det, -1.0, 1.0);
     const double dy = clamp((a * sum->y - b * sum->x) / det, -1.0, 1.0);
     // A little outside of the picture an object can still be seen.
-    const double margin = periodic ? 0.0 : 3.0;
+    const double margin = periodic ? 0.0 : (double)PERCEPTION_MARGIN;
     xy[0] = clamp(xy[0] + dx, -margin, (double)(scene->width - 1) + margin);
     xy[1] = clamp(xy[1] + dy, -margin, (double)(scene->height - 1) + margin);
     return fmax(fabs(dx), fabs(dy));
@@ -337,13 +337,18 @@ static void track_both_orders(track_job *job, sprite_scene *scene, const int *sl
     const double sum =
         track_frames(&(frame_tracks){xy, error, mass}, job, scene, slots, frames, worker);
     if (scene->count != 2 || job->seen->grouped || !discs_meet(scene, xy, steps)) return;
+    const sprite first[2] = {scene->sprites[0], scene->sprites[1]};
     scene->sprites[0].depth = 1;
+    // Looks that were fitted with the wrong one in front are those of no object.
+    if (job->seen->own_looks)
+        fit_looks(scene, job->places[worker], job->seen, slots, frames, steps,
+                  &job->scratch[worker]);
     if (track_frames(&(frame_tracks){other, other_error, mass}, job, scene, slots, frames, worker) <
         sum) {
         memcpy(xy, other, (size_t)values * sizeof *xy);
         memcpy(error, other_error, (size_t)steps * sizeof *error);
     } else {
-        scene->sprites[0].depth = 0;
+        memcpy(scene->sprites, first, sizeof first);
     }
 }
 

@@ -10,6 +10,9 @@
 #include "dataset/video.h"
 #include "models/bodies/sprites.h"
 
+/// Pixels outside of the picture in which an object is looked for; none if it is periodic.
+enum { PERCEPTION_MARGIN = 3 };
+
 typedef struct perception_options {
     int objects;    ///< in every video, 1 to SPRITES_MAX
     int colours;    ///< in all videos together; fewer than `objects`: some share a colour

@@ -43,6 +43,19 @@ static plumb_status try_count(double *error, const video_set *videos,
     return st == PLUMB_EVALUE ? PLUMB_OK : st;
 }
 
+// Tries to find one object, for the message.
+static plumb_status learn_one(const video_set *videos, const perception_options *options)
+{
+    arena mem = {0};
+    perception seen;
+    perception_options trial = *options;
+    trial.objects = trial.colours = 1;
+    trial.quick = true;
+    const plumb_status st = perception_learn(&seen, &mem, videos, &trial);
+    arena_clear(&mem);
+    return st;
+}
+
 // The better of two ways: every object has a colour of its own, or all have one. Sets the colours.
 static plumb_status try_colours(double *error, int *colours, const video_set *videos,
                                 const perception_options *options, int objects)
@@ -93,11 +106,14 @@ plumb_status perception_choose(perception_choice *out, const video_set *videos,
             out->objects = n;
             out->colours = colours[n];
         }
+    // If none could be tried, the reason is that of the first.
+    if (isinf(least)) st = learn_one(videos, options);
+    if (st) return st;
     if (!(least < explained_error))
         return fail(PLUMB_EVALUE,
                     "no number of round objects up to %d explains the frames (error by number: "
-                    "%s); this model is for a fixed number of round objects before a background "
-                    "at rest%s",
+                    "%s); this model is for a fixed number of round objects that keep their "
+                    "colours and stay in the picture, before a background at rest%s",
                     tried, out->text,
                     options->profile ? "; set objects if you know them"
                                      : "; if they are not discs, set profile=learnt; set objects "

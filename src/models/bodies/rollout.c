@@ -63,11 +63,8 @@ static plumb_status infer_video(void *context, int64_t item, int worker)
     if (config->chain && K == 2) {
         double row[BODIES_MAX_CONSTANTS];
         bodies_read_row(row, &task->law, task->model->parameters, 0);
-        if (tracks_order_chain(xy, task->window, config->constants ? NULL : row + ROW_X)) {
-            const sprite keep = looks[0];
-            looks[0] = looks[1];
-            looks[1] = keep;
-        }
+        if (tracks_order_chain(xy, task->window, config->constants ? NULL : row + ROW_X))
+            sprites_exchange(looks);
     }
     for (int k = 0; k < K; k++) radius[k] = looks[k].radius;
     return infer_state(
@@ -157,22 +154,22 @@ static void advance_states(float *latent, const rollout_task *task, const infer_
     }
 }
 
-static void draw_states(float *frames, const rollout_task *task, const infer_result *state,
-                        const sprite_scene *scene, const float *latent, int worker)
+// Frames and places of all states of a video; either may be NULL.
+static void draw_states(float *frames, float *tracks, const rollout_task *task,
+                        const infer_result *state, const sprite_scene *scene, const float *latent,
+                        int worker)
 {
     const bodies_config *config = task->model->config;
-    const int n = infer_state_size(config);
+    const int n = infer_state_size(config), places = 2 * config->objects;
     const int64_t size = scene->height * scene->width * scene->channels;
     for (int64_t t = 0; t < task->job->steps; t++) {
         double q[2 * POINTS_MAX], xy[2 * POINTS_MAX];
         for (int i = 0; i < n; i++)
             q[i] = (double)latent[t * 2 * n + i] + origin_of(task, state, i);
         infer_places(xy, &task->law, &state->constants, q);
-        for (int i = 0; i < 2 * config->objects; i++) {
-            if (config->box > 0.0) xy[i] -= config->box * floor((xy[i] + 1.0) / config->box);
-            xy[i] = xy[i] * config->pixels + config->middle[i % 2];
-        }
-        sprites_draw(frames + t * size, scene, xy, &task->scratch[worker]);
+        tracks_to_pixels(xy, config);
+        for (int i = 0; i < places && tracks; i++) tracks[t * places + i] = (float)xy[i];
+        if (frames) sprites_draw(frames + t * size, scene, xy, &task->scratch[worker]);
     }
 }
 
@@ -200,10 +197,11 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
     }
     // The places have no variance that a measure could use.
     if (job->variance) memset(job->variance + item * 2 * n, 0, (size_t)(2 * n) * sizeof(float));
-    if (job->prediction)
-        draw_states(job->prediction +
-                        item * job->steps * scene.height * scene.width * scene.channels,
-                    task, &state, &scene, latent, worker);
+    const int64_t size = job->steps * scene.height * scene.width * scene.channels;
+    if (job->prediction || job->tracks)
+        draw_states(job->prediction ? job->prediction + item * size : NULL,
+                    job->tracks ? job->tracks + item * job->steps * 2 * shared->count : NULL, task,
+                    &state, &scene, latent, worker);
     return PLUMB_OK;
 }
 

@@ -64,6 +64,10 @@ const setting_spec bodies_setting_specs[] = {
       "steps of the integrator per frame", NULL}, {"1"}, SETTING_FIXED},
     {{"profile", OPTION_ENUM, AT(profile), profiles, 0, 0,
       "objects are discs with a soft edge, or round with a profile that is learnt", NULL}, {"disc"}, SETTING_ADDED_LATER},
+    {{"pixels", OPTION_BOOL, AT(pixels), NULL, 0, 0,
+      "after training on places, refine: draw the rollouts and compare frames", NULL}, {"off"}, SETTING_ADDED_LATER},
+    {{"pixels_share", OPTION_DOUBLE, AT(pixels_share), NULL, 0, 1,
+      "with pixels: share of the steps, the last ones, that compare frames", NULL}, {"0.1"}, SETTING_ADDED_LATER},
     {.option = {0}},
 };
 #undef AT
@@ -204,6 +208,7 @@ plumb_status bodies_settings_config(bodies_config *out, const bodies_settings *o
         .inference = (int)options->inference_frames,
         .noise = options->track_noise,
         .stages_end = options->horizons_end,
+        .drawn_share = options->pixels ? options->pixels_share : 0.0,
         .has_pair = !chain && !one && options->pair != PAIR_NONE,
         .has_field = chain || options->field == FIELD_ON || (options->field == FIELD_AUTO && one),
         .pair = options->pair == PAIR_LOG       ? RADIAL_LOG

@@ -33,6 +33,8 @@ typedef struct bodies_settings {
     double dt;
     int64_t substeps;
     int profile;
+    bool pixels;
+    double pixels_share;
 } bodies_settings;
 
 extern const setting_spec bodies_setting_specs[];
@@ -54,6 +56,7 @@ typedef struct bodies_config {
     int stages;                     ///< of the curriculum
     int horizon[BODIES_MAX_STAGES]; ///< frames that are predicted each way
     double stages_end;              ///< share of the steps after which the last one begins
+    double drawn_share; ///< share of the steps, the last ones, in which frames are compared
     bool has_pair, has_field, has_spring;
     radial_form pair;
     bodies_masses masses;

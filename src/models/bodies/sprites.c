@@ -54,6 +54,11 @@ static int find_splines(double value[4], double slope[4], double step, double di
     return first;
 }
 
+static const float *find_profile(const sprite_scene *scene, int k)
+{
+    return scene->profile + (k + scene->sprites[k].exchanged) * PROFILE_NODES;
+}
+
 double sprites_profile_cover(double *slope, const float *weights, double step, double distance)
 {
     double value[4], by[4], sum = 0.0;
@@ -87,6 +92,18 @@ static void sort_by_depth(int *order, const sprite_scene *scene)
     }
 }
 
+void sprites_exchange(sprite looks[2])
+{
+    const bool first_in_front = looks[0].depth <= looks[1].depth;
+    const sprite keep = looks[0];
+    looks[0] = looks[1];
+    looks[1] = keep;
+    looks[0].exchanged += 1;
+    looks[1].exchanged -= 1;
+    looks[0].depth = first_in_front ? 1 : 0;
+    looks[1].depth = first_in_front ? 0 : 1;
+}
+
 // ---- rectangles ----
 
 static int clamp_to(double value, int64_t most)
@@ -112,7 +129,7 @@ static void place_rectangle(sprite_scratch *s, const sprite_scene *scene, const 
 // The same by the profile, with slopes.
 static void fill_profile(sprite_scratch *s, const sprite_scene *scene, const double *xy, int k)
 {
-    const float *weights = scene->profile + k * PROFILE_NODES;
+    const float *weights = find_profile(scene, k);
     double *a = s->alpha[k], *slope = s->slope[k];
     for (int r = 0; r < s->rows[k]; r++) {
         const double dy = (double)(s->top[k] + r) - xy[2 * k + 1], dy2 = dy * dy + soft2;
@@ -212,11 +229,10 @@ void sprites_draw_reference(double *frame, const sprite_scene *scene, const doub
                 const double dx = (double)c - xy[2 * k], dy = (double)r - xy[2 * k + 1];
                 const double d = sqrt(dx * dx + dy * dy + soft2);
                 double slope;
-                const double a =
-                    scene->profile
-                        ? sprites_profile_cover(&slope, scene->profile + k * PROFILE_NODES,
-                                                scene->profile_step, d)
-                        : cover_of(scene->edge * (scene->sprites[k].radius - d));
+                const double a = scene->profile
+                                     ? sprites_profile_cover(&slope, find_profile(scene, k),
+                                                             scene->profile_step, d)
+                                     : cover_of(scene->edge * (scene->sprites[k].radius - d));
                 for (int64_t i = 0; i < C; i++)
                     pixel[i] += through * a * scene->sprites[k].colour[i];
                 through *= 1.0 - a;

@@ -19,6 +19,7 @@ typedef struct sprite {
     double radius;
     double colour[SPRITES_CHANNELS]; ///< 0 to 1
     int depth;                       ///< less is nearer; of equal ones the first is
+    int exchanged;                   ///< index of its profile, minus its own index
 } sprite;
 
 typedef struct sprite_scene {
@@ -55,6 +56,10 @@ typedef struct sprite_scratch {
     int near[SPRITES_MAX][SPRITES_MAX];          ///< their indices, from front to back
     int order[SPRITES_MAX];                      ///< all sprites from front to back
 } sprite_scratch;
+
+/// Exchanges the two sprites of a scene of two, with their profiles. The one that was in front
+/// stays in front.
+void sprites_exchange(sprite looks[2]);
 
 plumb_status sprites_alloc(sprite_scratch *out, arena *mem, const sprite_scene *scene);
 

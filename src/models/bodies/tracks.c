@@ -22,6 +22,14 @@ void tracks_to_units(double *xy, int64_t steps, const bodies_config *config)
         }
 }
 
+void tracks_to_pixels(double *xy, const bodies_config *config)
+{
+    for (int i = 0; i < 2 * config->objects; i++) {
+        if (config->box > 0.0) xy[i] -= config->box * floor((xy[i] + 1.0) / config->box);
+        xy[i] = xy[i] * config->pixels + config->middle[i % 2];
+    }
+}
+
 // Algebraic fit: x^2 + y^2 = 2 a x + 2 b y + c is linear in a, b, c.
 track_circle tracks_fit_circle(const double *xy, int64_t steps, int stride)
 {
@@ -113,6 +121,7 @@ static plumb_status order_objects(bodies_tracks *tracks, const bodies_config *co
             const double keep = tracks->radius[2 * i];
             tracks->radius[2 * i] = tracks->radius[2 * i + 1];
             tracks->radius[2 * i + 1] = keep;
+            sprites_exchange(tracks->looks + 2 * i);
         }
     return st;
 }
@@ -151,6 +160,35 @@ static bool is_at_edge(const double *xy, double radius, const bodies_config *con
     return false;
 }
 
+// Whether an object is as far outside of the picture as one is looked for: its place is not known.
+static bool is_outside(const double *xy, const bodies_config *config)
+{
+    bool outside = false;
+    for (int c = 0; c < 2 && !config->periodic; c++)
+        outside = outside || xy[c] <= -PERCEPTION_MARGIN ||
+                  xy[c] >= 2.0 * config->middle[c] + PERCEPTION_MARGIN;
+    return outside;
+}
+
+// Whether object k of frame n may be behind another one.
+static bool is_hidden(const track_set *seen, int64_t n, int k)
+{
+    const int K = seen->objects;
+    const double *xy = seen->xy + n * 2 * K;
+    for (int j = 0; j < K; j++) {
+        const double reach = seen->looks[n / seen->steps * K + j].radius + 1.0;
+        if (j != k && hypot(xy[2 * j] - xy[2 * k], xy[2 * j + 1] - xy[2 * k + 1]) < reach)
+            return true;
+    }
+    return false;
+}
+
+// Whether the pixels of object k are gone from frame n.
+static bool is_gone(const track_set *seen, const double *usual, int64_t n, int k)
+{
+    return seen->mass[n * seen->objects + k] < 0.05 * usual[k];
+}
+
 // Asks of one video what became of an object whose pixels are gone: where was it last?
 static void explain_loss(lost_videos *lost, const track_set *seen, const double *usual,
                          int64_t item, const bodies_config *config)
@@ -159,11 +197,15 @@ static void explain_loss(lost_videos *lost, const track_set *seen, const double 
     const int K = seen->objects;
     for (int k = 0; k < K; k++) {
         int64_t last = -1, gone = -1;
+        bool outside = false;
         for (int64_t t = 0; t < seen->steps; t++) {
             const bool there = seen->mass[(item * seen->steps + t) * K + k] > 0.3 * usual[k];
             if (there && gone < 0) last = t;
             if (!there && gone < 0) gone = t;
+            outside =
+                outside || is_outside(seen->xy + ((item * seen->steps + t) * K + k) * 2, config);
         }
+        left = left || outside;
         if (gone < 0 || last < 0) continue;
         const bool edge = is_at_edge(seen->xy + ((item * seen->steps + last) * K + k) * 2,
                                      seen->looks[item * K + k].radius, config);
@@ -175,14 +217,21 @@ static void explain_loss(lost_videos *lost, const track_set *seen, const double 
     lost->vanished += vanished && !left;
 }
 
-// Whether a frame of a video has a large error. Where an object is not seen at all, less is large:
-// videos without it have spoilt its look, and so the median.
-static bool is_drawn_badly(const track_set *seen, const double *usual, int64_t item, double median)
+// Whether an object is lost in a frame of a video, or a frame has a large error. Small objects are
+// lost without a large error. Where an object is behind another one less is large: videos without
+// it have spoilt its look, and so the median.
+static bool is_drawn_badly(const track_set *seen, const double *usual, int64_t item, double median,
+                           const bodies_config *config)
 {
+    const int K = seen->objects;
     for (int64_t n = item * seen->steps; n < (item + 1) * seen->steps; n++) {
         bool gone = false;
-        for (int k = 0; k < seen->objects; k++)
-            gone = gone || seen->mass[n * seen->objects + k] < 0.05 * usual[k];
+        for (int k = 0; k < K; k++) {
+            if (is_outside(seen->xy + (n * K + k) * 2, config)) return true;
+            if (!is_gone(seen, usual, n, k)) continue;
+            gone = true;
+            if (!is_hidden(seen, n, k)) return true;
+        }
         if (seen->error[n] > fmax(3e-4, (gone ? 2.0 : 20.0) * median)) return true;
     }
     return false;
@@ -233,21 +282,24 @@ plumb_status tracks_make(bodies_tracks *out, arena *mem, const track_set *seen,
     *out = (bodies_tracks){.steps = seen->steps};
     out->xy = ARENA_ALLOC(mem, double, seen->count *size);
     out->radius = ARENA_ALLOC(mem, double, seen->count * seen->objects);
+    out->looks = ARENA_ALLOC(mem, sprite, seen->count * seen->objects);
     out->video = ARENA_ALLOC(mem, int64_t, seen->count);
     double *sorted = ARENA_ALLOC(mem, double, seen->count * seen->steps);
-    if (!out->xy || !out->radius || !out->video || !sorted) return PLUMB_EMEMORY;
+    if (!out->xy || !out->radius || !out->looks || !out->video || !sorted) return PLUMB_EMEMORY;
     plumb_status st = find_usual_mass(usual, seen, mem);
     if (st) return st;
     memcpy(sorted, seen->error, (size_t)(seen->count * seen->steps) * sizeof *sorted);
     const double median = stats_median(sorted, seen->count * seen->steps);
     for (int64_t i = 0; i < seen->count; i++) {
-        if (is_drawn_badly(seen, usual, i, median)) {
+        if (is_drawn_badly(seen, usual, i, median, config)) {
             explain_loss(&lost, seen, usual, i, config);
             continue;
         }
         memcpy(out->xy + out->count * size, seen->xy + i * size, (size_t)size * sizeof *out->xy);
-        for (int k = 0; k < seen->objects; k++)
+        for (int k = 0; k < seen->objects; k++) {
+            out->looks[out->count * seen->objects + k] = seen->looks[i * seen->objects + k];
             out->radius[out->count * seen->objects + k] = seen->looks[i * seen->objects + k].radius;
+        }
         out->video[out->count] = i;
         tracks_to_units(out->xy + out->count++ * size, seen->steps, config);
     }

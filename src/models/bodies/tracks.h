@@ -11,12 +11,16 @@ typedef struct bodies_tracks {
     int64_t count, steps;
     double *xy;     ///< (count, steps, objects, 2), continuous also in a box
     double *radius; ///< (count, objects) in pixels
+    sprite *looks;  ///< (count, objects)
     int64_t *video; ///< (count): the video of each
 } bodies_tracks;
 
 /// Pixels to units of length, in place: xy (steps, objects, 2). In a periodic box places become
 /// continuous.
 void tracks_to_units(double *xy, int64_t steps, const bodies_config *config);
+
+/// Places (objects, 2) in units of length to pixels, in place; in a periodic box, to within it.
+void tracks_to_pixels(double *xy, const bodies_config *config);
 
 /// A circle through points (steps, stride): centre, radius, and the standard deviation of the
 /// distances from the centre.
