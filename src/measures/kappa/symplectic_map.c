@@ -417,8 +417,9 @@ static double compute_carried_area(const plumb_kappa *result, const kappa_work *
 {
     // The map is for the truth over its size and the latents over theirs, c is not.
     const double size = find_size(&work->truth);
-    const double unit = work->latent.max_deviation * work->rows.latent_unit / work->rows.truth_unit;
-    return fabs(result->c) * size * size / (unit * unit * sums->area);
+    const double scale =
+        work->latent.max_deviation * work->rows.latent_unit / work->rows.truth_unit;
+    return fabs(result->c) * size * size / (scale * scale * sums->area);
 }
 
 plumb_status kappa_measure_symplectic(plumb_kappa *out, const kappa_work *work)
