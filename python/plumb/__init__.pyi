@@ -328,7 +328,9 @@ def probe(latent: ArrayLike, targets: Union[ArrayLike, Mapping[str, Any]], *, fr
     resamples: int = 2000, seed: int = 1, threads: int = 0) -> Probe: ...
 def dynamics(latent: ArrayLike, encoded: ArrayLike, truth: ArrayLike, *, energy: Optional[ArrayLike] = None, angles: Sequence[int] = (),
     action: Optional[ArrayLike] = None, context: int = 0, deviations: float = 0.5, folds: int = 5, nonlinear: bool = True,
-    resamples: int = 2000, seed: int = 1, threads: int = 0) -> Dynamics: ...
+    resamples: int = 2000,
+    truth_layout: Literal['positions-first', 'momenta-first', 'interleaved', 'velocities', 'circle'] = 'positions-first', seed: int = 1,
+    threads: int = 0) -> Dynamics: ...
 def forecast(*, truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLike] = None, states: Optional[ArrayLike] = None,
     kind: Optional[str] = None, energy: Optional[ArrayLike] = None, prediction_energy: Optional[ArrayLike] = None,
     frames: Literal['plain', 'overlap-by-one', 'no-overlap', 'include-inference', 'autoregressive'] = 'plain', split: int = 60,
