@@ -38,7 +38,7 @@ static const char style[] =
     "th,td{text-align:left;padding:7px 14px 7px 0;border-bottom:1px solid "
     "var(--GRID);vertical-align:top}"
     "th,td:first-child{white-space:nowrap}th{font-weight:500;color:var(--PALE);font-"
-    "size:14px}td.n{white-space:nowrap;font-weight:500}td.pale{white-space:normal}"
+    "size:14px}td.n,td.w{white-space:nowrap}td.n{font-weight:500}"
     "figure{margin:10px 0 8px;overflow-x:auto}figure svg{max-width:100%;height:auto;display:block}"
     "figcaption{color:var(--PALE);font-size:14.5px;margin-top:6px}"
     ".stage{display:flex;gap:20px;flex-wrap:wrap}.stage "
@@ -58,7 +58,7 @@ static const char style[] =
     "var(--GRID);color:var(--PALE);font-size:14px}"
     "code{font-size:14px;overflow-wrap:anywhere}summary{cursor:pointer;color:var(--PALE)}"
     "@media(max-width:920px){table{display:block;overflow-x:auto}}"
-    "@media(max-width:640px){main{padding:20px 14px 48px}}"
+    "@media(max-width:640px){main{padding:20px 14px 48px}td.pale{min-width:15em}}"
     "@media "
     "print{body{background:#fff}main{max-width:none;padding:0}h2{break-before:page}h2:first-of-type"
     "{break-before:auto}figure,table,.verdict{break-inside:avoid}.scrub{display:none}*{-webkit-"
@@ -177,8 +177,8 @@ static void print_lines(buffer *html, const json_tree *record, const table_line 
         buffer_printf(html, "</td><td>");
         snprintf(path, sizeof path, "%s_ci", lines[i].key);
         print_interval(html, record, path);
-        buffer_printf(html, "</td><td>%s</td><td class=pale>%s</td></tr>\n", lines[i].wanted,
-                      lines[i].question);
+        buffer_printf(html, "</td><td class=w>%s</td><td class=pale>%s</td></tr>\n",
+                      lines[i].wanted, lines[i].question);
     }
 }
 
