@@ -198,7 +198,7 @@ static void bomb_of_many(forge *f)
 {
     forge packed = {0};
     forge_member members[20];
-    static char names[20][8];
+    static char names[20][16];
     members[0] = forge_deflated("x.npy", &packed, 50000, false);
     for (int i = 0; i < 20; i++) {
         members[i] = members[0];

@@ -42,7 +42,7 @@ TEST(models_are_ranked_by_vpt_and_averaged_over_the_best_of_each_world)
     const char *svg;
     CHECK_OK(plumb_report_create(&r));
     for (int i = 0; i < 4; i++) {
-        char name[8], text[400];
+        char name[16], text[400];
         snprintf(name, sizeof name, "m%d", i);
         snprintf(
             text, sizeof text,
