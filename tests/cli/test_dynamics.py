@@ -80,6 +80,7 @@ def test_a_model_that_is_late(data):
     assert got["energy"]["rollout"] < 0.15 and got["histogram"] < 0.2 and 20 < got["vpt"] < 90
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_off_is_named_where_the_rollout_is_still_right(data):
     slow, fast, right = (answer(data.save(data.orbit(rate=rate))) for rate in (0.98, 1.015, 1))
     assert slow["verdict"] == "right" and "its time runs 2 % slow" in slow["verdict_why"]
@@ -263,6 +264,7 @@ def driven(shared):
     return dict(truth=truth[kept], energy=energy[kept], action=action[kept]), follow
 
 
+@pytest.mark.slow
 def test_the_energy_of_a_driven_world_is_not_held_against_a_model(data, driven):
     """The same arrays with and without `action`, in every layout."""
     arrays, follow = driven
@@ -305,6 +307,7 @@ def test_actions_that_do_not_fit_are_refused(data, driven):
     refused("latent has 50 steps and action 40: --align", file)
 
 
+@pytest.mark.slow
 def test_arrays_that_were_exchanged_are_noticed(data):
     """A hint beside the result, which it does not change; a right use has none."""
     spiral = data.encode(data.orbit(decay=0.03)) + data.noise[1]
@@ -344,6 +347,7 @@ def two_springs():
     return truth, truth * np.exp(-0.0075 * np.arange(STEPS))[:, None]
 
 
+@pytest.mark.slow
 def test_pairs_that_stand_together_are_noticed_and_read(data):
     """(q1, p1, q2, p2): a hint where nothing is said, and with --truth-layout the numbers of the plain layout."""
     truth, spiral = two_springs()
@@ -366,6 +370,7 @@ def test_pairs_that_stand_together_are_noticed_and_read(data):
     refused("truth has 3 columns; truth_layout interleaved needs an even number", file, "--truth-layout", "interleaved")
 
 
+@pytest.mark.slow
 def test_the_flow_of_angles(data):
     """Two pendulums that turn: sine and cosine are read out, and the flow is that of angle and momentum."""
     rng = np.random.default_rng(13)

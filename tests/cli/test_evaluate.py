@@ -102,6 +102,7 @@ def test_threads_change_no_number(run, got):
     assert numbers(plumb.answer(run, *QUICK, "--threads", 1)) == numbers(got)
 
 
+@pytest.mark.slow
 def test_one_thread_is_one_thread_in_every_measure(run):
     process = subprocess.Popen(plumb.command(run, *QUICK, "--threads", 1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     most = 0
@@ -201,6 +202,7 @@ def test_wrong_usage_is_one_line(run):
     plumb.refused("did you mean both", run, "--method", "bth", code=2)
 
 
+@pytest.mark.slow
 def test_loops_go_through_the_encoder(run):
     """The zoo's model of mass-spring is canonical up to a sign; a run of two steps is not."""
     small = ("--loops", 8, "--loop-states", 16)
