@@ -4,31 +4,45 @@
 
 #include "math/vector.h"
 
-plumb_status lasso_target_init(lasso_target *out, arena *mem, const poly_design *design,
-                               const double *y)
+// centred (rows) = y - mean(y). Returns the mean.
+static double centre(double *centred, const double *y, int64_t rows)
 {
-    double *centred = ARENA_ALLOC(mem, double, design->stride);
-    double *c = ARENA_ALLOC(mem, double, design->poly->count);
-    if (!centred || !c) return PLUMB_EMEMORY;
-
-    // Centre y.
     double sum = 0.0;
-    for (int64_t i = 0; i < design->rows; i++) sum += y[i];
-    const double mean = sum / (double)design->rows;
+    for (int64_t i = 0; i < rows; i++) sum += y[i];
+    const double mean = sum / (double)rows;
     double rest = 0.0; // what rounding left of the mean is subtracted in a second step
-    for (int64_t i = 0; i < design->rows; i++) rest += centred[i] = y[i] - mean;
-    rest /= (double)design->rows;
-    for (int64_t i = 0; i < design->rows; i++) centred[i] -= rest;
+    for (int64_t i = 0; i < rows; i++) rest += centred[i] = y[i] - mean;
+    rest /= (double)rows;
+    for (int64_t i = 0; i < rows; i++) centred[i] -= rest;
+    return mean + rest;
+}
 
+plumb_status lasso_targets_init(lasso_target *out, arena *mem, const poly_design *design,
+                                const double *y, int64_t stride, int64_t count)
+{
+    const int64_t features = design->poly->count;
+    double *centred = ARENA_ALLOC(mem, double, (count * design->stride));
+    double *c = ARENA_ALLOC(mem, double, (count * features));
+    if (!centred || !c) return PLUMB_EMEMORY;
+    for (int64_t t = 0; t < count; t++) {
+        double *to = centred + t * design->stride;
+        const double mean = centre(to, y + t * stride, design->rows);
+        out[t] =
+            (lasso_target){design, to, mean, vector_dot(to, to, design->stride), c + t * features};
+    }
     // c = X^T y.
     const arena_mark mark = arena_get_mark(mem);
     double *scratch = ARENA_ALLOC(mem, double, poly_design_scratch(design));
     if (!scratch) return PLUMB_EMEMORY;
-    poly_design_correlate(c, design, centred, scratch);
+    poly_design_correlate_all(c, design, centred, count, scratch);
     arena_rewind(mem, mark);
-    *out = (lasso_target){design, centred, mean + rest,
-                          vector_dot(centred, centred, design->stride), c};
     return PLUMB_OK;
+}
+
+plumb_status lasso_target_init(lasso_target *out, arena *mem, const poly_design *design,
+                               const double *y)
+{
+    return lasso_targets_init(out, mem, design, y, 0, 1);
 }
 
 plumb_status lasso_fit_pack(lasso_fit *out, arena *mem, const lasso_target *target,

@@ -31,6 +31,10 @@ typedef struct lasso_target {
 plumb_status lasso_target_init(lasso_target *out, arena *mem, const poly_design *design,
                                const double *y);
 
+/// The same for `count` targets y, `stride` apart.
+plumb_status lasso_targets_init(lasso_target *out, arena *mem, const poly_design *design,
+                                const double *y, int64_t stride, int64_t count);
+
 /// Sets features, weights and intercept of a fit from dense weights (features of the design). They
 /// live in `mem`. Fails with PLUMB_EMEMORY.
 plumb_status lasso_fit_pack(lasso_fit *out, arena *mem, const lasso_target *target,

@@ -11,9 +11,31 @@
 enum {
     MAX_STORED_BYTES = 64 << 20, // larger lower degrees are computed again for every product
     BLOCK_BYTES = 4 << 20,
-    GRAM_ROWS = 256, // rows per block when summing a Gram matrix,
-    GRAM_GROUP = 64, // and columns per group
+    GRAM_ROWS = 256,  // rows per block when summing a Gram matrix,
+    GRAM_GROUP = 32,  // and columns per group
+    APPLY_ROWS = 512, // rows per block when summing weights times columns
+    // Columns of a block are so much longer: a power of two would give all columns the same places
+    // in the cache.
+    GAP = VECTOR_PAD,
 };
+
+// Rows first .. first+n-1 of the variables as columns, with zeros past the rows of the design.
+static void copy_block(double *out, int64_t stride, const poly_design *design, int64_t first,
+                       int64_t n)
+{
+    const int64_t dims = design->poly->dims;
+    if (design->x) {
+        for (int64_t i = 0; i < dims; i++)
+            memcpy(out + i * stride, design->x + i * design->x_stride + first,
+                   (size_t)n * sizeof *out);
+        return;
+    }
+    const int64_t rows = first + n <= design->rows ? n : design->rows - first;
+    const poly_source *source = design->source;
+    source->fill(out, stride, source->context, design->source_first + first, rows);
+    for (int64_t i = 0; i < dims && rows < n; i++)
+        memset(out + i * stride + rows, 0, (size_t)(n - rows) * sizeof *out);
+}
 
 // Degrees 1 .. low of rows first .. first+n-1: the stored ones, or computed in `scratch`.
 // *x are the variables of these rows, *x_stride apart.
@@ -27,11 +49,12 @@ static const double *get_lower_block(const poly_design *design, int64_t first, i
         *x_stride = design->x_stride;
         return design->stored + first;
     }
-    double *base = scratch + design->stored_count * design->block_rows;
-    for (int64_t i = 0; i < design->poly->dims; i++)
-        memcpy(base + i * design->block_rows, design->x + i * design->x_stride + first,
-               (size_t)n * sizeof *base);
-    poly_expand(scratch, design->poly, design->low, base, design->block_rows, n);
+    // Degree 1 alone is the variables themselves.
+    const int64_t offset = design->low > 1 ? design->stored_count * design->block_rows : 0;
+    double *base = scratch + offset;
+    copy_block(base, design->block_rows, design, first, n);
+    if (design->low > 1)
+        poly_expand(scratch, design->poly, design->low, base, design->block_rows, n);
     *stride = *x_stride = design->block_rows;
     *x = base;
     return scratch;
@@ -44,32 +67,55 @@ int64_t poly_design_scratch(const poly_design *design)
            block + (design->poly->count + VECTOR_PAD);
 }
 
-void poly_design_correlate(double *g, const poly_design *design, const double *r, double *scratch)
+// A block of rows: its lower degrees and its variables, with scratch z (n) and part (features).
+typedef struct lower_block {
+    const double *low, *x;
+    int64_t stride, x_stride, n;
+    double *z, *part;
+} lower_block;
+
+// g (features) += X^T r over one block; `r` begins at its first row.
+static void correlate_block(double *g, const poly_design *design, const lower_block *block,
+                            const double *r)
 {
     const poly *basis = design->poly;
-    const int64_t block = design->stored ? design->stride : design->block_rows;
-    double *z =
-        scratch + (design->stored ? 0 : (design->stored_count + basis->dims) * design->block_rows);
-    double *part = z + block;
-    memset(g, 0, (size_t)basis->count * sizeof *g);
-    for (int64_t first = 0; first < design->stride; first += block) {
-        const int64_t n = first + block <= design->stride ? block : design->stride - first;
-        int64_t stride, x_stride;
-        const double *x;
-        const double *low = get_lower_block(design, first, n, &stride, &x, &x_stride, scratch);
-        // The stored degrees, then the top degree: x_i (column . r) = column . (x_i r).
-        vector_dots(part, low, stride, design->stored_count, r + first, n);
-        for (int64_t f = 0; f < design->stored_count; f++) g[f] += part[f];
-        if (design->low == basis->order) continue;
-        const int64_t top = basis->first[basis->order], below = basis->first[basis->order - 1];
-        for (int64_t i = 0; i < basis->dims; i++) {
-            const int64_t *run = basis->run[basis->order];
-            vector_product(z, x + i * x_stride, r + first, n);
-            vector_dots(part, low + (below + basis->run[basis->order - 1][i]) * stride, stride,
-                        run[i + 1] - run[i], z, n);
-            for (int64_t f = run[i]; f < run[i + 1]; f++) g[top + f] += part[f - run[i]];
-        }
+    double *part = block->part;
+    // The stored degrees, then the top degree: x_i (column . r) = column . (x_i r).
+    vector_dots(part, block->low, block->stride, design->stored_count, r, block->n);
+    for (int64_t f = 0; f < design->stored_count; f++) g[f] += part[f];
+    if (design->low == basis->order) return;
+    const int64_t top = basis->first[basis->order], below = basis->first[basis->order - 1];
+    for (int64_t i = 0; i < basis->dims; i++) {
+        const int64_t *run = basis->run[basis->order];
+        vector_product(block->z, block->x + i * block->x_stride, r, block->n);
+        vector_dots(part, block->low + (below + basis->run[basis->order - 1][i]) * block->stride,
+                    block->stride, run[i + 1] - run[i], block->z, block->n);
+        for (int64_t f = run[i]; f < run[i + 1]; f++) g[top + f] += part[f - run[i]];
     }
+}
+
+void poly_design_correlate_all(double *g, const poly_design *design, const double *r, int64_t count,
+                               double *scratch)
+{
+    const poly *basis = design->poly;
+    const int64_t rows = design->stored ? design->stride : design->block_rows;
+    lower_block block = {
+        .z = scratch +
+             (design->stored ? 0 : (design->stored_count + basis->dims) * design->block_rows)};
+    block.part = block.z + rows;
+    memset(g, 0, (size_t)(count * basis->count) * sizeof *g);
+    for (int64_t first = 0; first < design->stride; first += rows) {
+        block.n = first + rows <= design->stride ? rows : design->stride - first;
+        block.low = get_lower_block(design, first, block.n, &block.stride, &block.x,
+                                    &block.x_stride, scratch);
+        for (int64_t i = 0; i < count; i++)
+            correlate_block(g + i * basis->count, design, &block, r + i * design->stride + first);
+    }
+}
+
+void poly_design_correlate(double *g, const poly_design *design, const double *r, double *scratch)
+{
+    poly_design_correlate_all(g, design, r, 1, scratch);
 }
 
 // A column before centring is a stored one (*x = NULL), or a variable times a stored one.
@@ -117,30 +163,82 @@ void poly_design_column(double *out, const poly_design *design, int64_t feature)
     for (int64_t i = 0; i < design->rows; i++) out[i] -= mean;
 }
 
-// Sums the raw columns, then subtracts the sum of weight times mean.
+// y (n) = sum of weights times raw columns, over n <= APPLY_ROWS rows of the variables x.
+static void sum_block(double *y, const poly *basis, const double *x, int64_t stride, int64_t n,
+                      const poly_sum *sum)
+{
+    double product[APPLY_ROWS];
+    memset(y, 0, (size_t)n * sizeof *y);
+    for (int64_t k = 0; k < sum->count; k++) {
+        int64_t v[POLY_MAX_ORDER];
+        const int degree = poly_variables(v, basis, sum->features[k]);
+        if (degree == 1) {
+            vector_axpy(y, sum->weights[k], x + v[0] * stride, n);
+            continue;
+        }
+        for (int64_t i = 0; i < n; i++) product[i] = sum->weights[k];
+        for (int j = 0; j < degree; j++) {
+            const double *column = x + v[j] * stride;
+            for (int64_t i = 0; i < n; i++) product[i] *= column[i];
+        }
+        for (int64_t i = 0; i < n; i++) y[i] += product[i];
+    }
+}
+
+// The raw columns are summed; the sum of weight times mean is subtracted at last.
+static void subtract_means(const poly_sum *sum, const poly_design *design)
+{
+    double shift = 0.0;
+    for (int64_t k = 0; k < sum->count; k++)
+        shift += sum->weights[k] * design->mean[sum->features[k]];
+    for (int64_t i = 0; i < design->rows; i++) sum->y[i] -= shift;
+}
+
+static void apply_stored(const poly_sum *sum, const poly_design *design)
+{
+    memset(sum->y, 0, (size_t)design->stride * sizeof *sum->y);
+    for (int64_t k = 0; k < sum->count; k++) {
+        const double *low, *x;
+        split_column(&low, &x, design, sum->features[k]);
+        if (x) vector_axpy_product(sum->y, sum->weights[k], low, x, design->stride);
+        else vector_axpy(sum->y, sum->weights[k], low, design->stride);
+    }
+}
+
 void poly_design_apply(double *y, const poly_design *design, const int64_t *features,
                        const double *weights, int64_t count)
 {
-    memset(y, 0, (size_t)design->stride * sizeof *y);
-    double shift = 0.0;
-    for (int64_t k = 0; k < count; k++) {
-        shift += weights[k] * design->mean[features[k]];
-        if (design->stored) {
-            const double *low, *x;
-            split_column(&low, &x, design, features[k]);
-            if (x) vector_axpy_product(y, weights[k], low, x, design->stride);
-            else vector_axpy(y, weights[k], low, design->stride);
-            continue;
-        }
-        int64_t v[POLY_MAX_ORDER];
-        const int degree = poly_variables(v, design->poly, features[k]);
-        for (int64_t i = 0; i < design->stride; i++) {
-            double product = weights[k];
-            for (int j = 0; j < degree; j++) product *= design->x[v[j] * design->x_stride + i];
-            y[i] += product;
-        }
+    const poly_sum sum = {y, features, weights, count};
+    if (design->stored) apply_stored(&sum, design);
+    for (int64_t first = 0; !design->stored && first < design->stride; first += APPLY_ROWS) {
+        const int64_t left = design->stride - first;
+        sum_block(y + first, design->poly, design->x + first, design->x_stride,
+                  left < APPLY_ROWS ? left : APPLY_ROWS, &sum);
     }
-    for (int64_t i = 0; i < design->rows; i++) y[i] -= shift;
+    subtract_means(&sum, design);
+}
+
+plumb_status poly_design_apply_all(const poly_sum *sums, int64_t count, arena *mem,
+                                   const poly_design *design)
+{
+    if (design->x) {
+        for (int64_t i = 0; i < count; i++)
+            poly_design_apply(sums[i].y, design, sums[i].features, sums[i].weights, sums[i].count);
+        return PLUMB_OK;
+    }
+    const arena_mark mark = arena_get_mark(mem);
+    const int64_t stride = APPLY_ROWS + GAP;
+    double *x = ARENA_ALLOC(mem, double, (design->poly->dims * stride));
+    if (!x) return PLUMB_EMEMORY;
+    for (int64_t first = 0; first < design->stride; first += APPLY_ROWS) {
+        const int64_t left = design->stride - first, n = left < APPLY_ROWS ? left : APPLY_ROWS;
+        copy_block(x, stride, design, first, n);
+        for (int64_t i = 0; i < count; i++)
+            sum_block(sums[i].y + first, design->poly, x, stride, n, &sums[i]);
+    }
+    for (int64_t i = 0; i < count; i++) subtract_means(&sums[i], design);
+    arena_rewind(mem, mark);
+    return PLUMB_OK;
 }
 
 // mean = sum / rows and norm2 = sum of squares - sum^2 / rows of every column.
@@ -184,23 +282,22 @@ static plumb_status sum_gram(poly_design *design, arena *mem)
     design->gram = ARENA_ALLOC(mem, double, (count * wide));
     const arena_mark mark = arena_get_mark(mem);
     const int64_t block = design->stride < GRAM_ROWS ? design->stride : GRAM_ROWS;
-    double *base = ARENA_ALLOC(mem, double, (basis->dims * block));
-    double *columns = ARENA_ALLOC(mem, double, (count * block));
+    const int64_t stride = block + GAP;
+    double *base = ARENA_ALLOC(mem, double, (basis->dims * stride));
+    double *columns = ARENA_ALLOC(mem, double, (count * stride));
     double *part = ARENA_ALLOC(mem, double, (count * GRAM_GROUP));
     if (!design->gram || !base || !columns || !part) return PLUMB_EMEMORY;
     for (int64_t first = 0; first < design->rows; first += block) {
         const int64_t n = first + block <= design->rows ? block : design->rows - first;
         const int64_t padded = vector_padded(n);
-        for (int64_t i = 0; i < basis->dims; i++)
-            memcpy(base + i * block, design->x + i * design->x_stride + first,
-                   (size_t)padded * sizeof *base);
-        poly_expand(columns, basis, basis->order, base, block, padded);
+        copy_block(base, stride, design, first, padded);
+        poly_expand(columns, basis, basis->order, base, stride, padded);
         for (int64_t f = 0; f < count; f++)
-            for (int64_t i = 0; i < n; i++) columns[f * block + i] -= design->mean[f];
+            for (int64_t i = 0; i < n; i++) columns[f * stride + i] -= design->mean[f];
         for (int64_t j = 0; j < count; j += GRAM_GROUP) {
             const int64_t width = j + GRAM_GROUP <= count ? GRAM_GROUP : count - j;
-            vector_products(part, GRAM_GROUP, (vector_rows){columns, j + width, block},
-                            (vector_rows){columns + j * block, width, block}, padded);
+            vector_products(part, GRAM_GROUP, (vector_rows){columns, j + width, stride},
+                            (vector_rows){columns + j * stride, width, stride}, padded);
             for (int64_t i = 0; i < j + width; i++)
                 for (int64_t k = 0; k < width; k++)
                     design->gram[i * wide + j + k] += part[i * GRAM_GROUP + k];
@@ -267,10 +364,23 @@ static double *copy_rows(arena *mem, const poly_rows *rows, int64_t columns, int
                          int64_t stride)
 {
     double *copy = ARENA_ALLOC(mem, double, (columns * stride));
-    for (int64_t i = 0; copy && i < dims; i++)
+    const poly_source *source = rows->source;
+    if (copy && !rows->x) source->fill(copy, stride, source->context, rows->first, rows->count);
+    for (int64_t i = 0; copy && rows->x && i < dims; i++)
         memcpy(copy + i * stride, rows->x + i * rows->stride + rows->first,
                (size_t)rows->count * sizeof *copy);
     return copy;
+}
+
+// Lets `out` use the variables in their place if zeros or whole groups are behind them, else copies
+// them. False if out of memory.
+static bool place_rows(poly_design *out, arena *mem, const poly_rows *rows)
+{
+    const bool padded = rows->x && rows->count % VECTOR_PAD == 0 && rows->first % VECTOR_PAD == 0;
+    const int64_t dims = out->poly->dims;
+    out->x = padded ? rows->x + rows->first : copy_rows(mem, rows, dims, dims, out->stride);
+    out->x_stride = padded ? rows->stride : out->stride;
+    return out->x;
 }
 
 plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
@@ -296,11 +406,10 @@ plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
         out->x_stride = out->stride;
         poly_expand(out->stored, basis, out->low, out->stored, out->stride, out->stride);
     } else {
-        const bool padded = rows->count % VECTOR_PAD == 0 && rows->first % VECTOR_PAD == 0;
-        out->x = padded ? rows->x + rows->first
-                        : copy_rows(mem, rows, basis->dims, basis->dims, out->stride);
-        if (!out->x) return PLUMB_EMEMORY;
-        out->x_stride = padded ? rows->stride : out->stride;
+        if (!rows->x && kind == POLY_DESIGN_GRAM) {
+            out->source = rows->source;
+            out->source_first = rows->first;
+        } else if (!place_rows(out, mem, rows)) return PLUMB_EMEMORY;
         out->block_rows = vector_padded(BLOCK_BYTES / 8 / out->stored_count + 1);
         if (out->block_rows > out->stride) out->block_rows = out->stride;
     }

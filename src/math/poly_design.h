@@ -18,11 +18,20 @@ typedef struct poly_design_block {
     double gram[POLY_DESIGN_BLOCK][POLY_DESIGN_BLOCK]; ///< Of the centred columns.
 } poly_design_block;
 
+/// Variables that are made when they are needed. fill() writes rows first .. first+n-1 of them as
+/// columns (dims, stride).
+typedef struct poly_source {
+    void (*fill)(double *out, int64_t stride, const void *context, int64_t first, int64_t n);
+    const void *context;
+} poly_source;
+
 typedef struct poly_design {
     const poly *poly;
     int64_t rows, stride; ///< stride: rows, padded with zeros to a multiple of VECTOR_PAD.
-    const double *x;      ///< (dims, stride) the variables, x_stride apart.
+    const double *x;      ///< (dims, stride) the variables, x_stride apart. NULL: by `source`.
     int64_t x_stride;
+    const poly_source *source; ///< If x is NULL.
+    int64_t source_first;      ///< The row of the source that is row 0.
     int low;                   ///< Degrees 1 .. low are stored; the top degree follows from them.
     int64_t stored_count;      ///< Features of these degrees.
     double *stored;            ///< (stored_count, stride) not centred. NULL: made block by block.
@@ -42,14 +51,17 @@ typedef enum poly_design_kind {
     POLY_DESIGN_LOW_MEMORY, ///< Never stores them.
 } poly_design_kind;
 
-/// Rows first .. first+count-1 of the variables x (dims, stride).
+/// Rows first .. first+count-1 of the variables x (dims, stride), or of a source.
 typedef struct poly_rows {
     const double *x;
     int64_t stride, first, count;
+    const poly_source *source; ///< If x is NULL.
 } poly_rows;
 
-/// All memory is in `mem`. Rows that need no zeros behind them are not copied, so `basis` and
-/// `rows->x` must outlive the design. Fails with PLUMB_EMEMORY.
+/// All memory is in `mem`. Rows that need no zeros behind them are not copied, so `basis`,
+/// `rows->x` and `rows->source` must outlive the design. With a source and a Gram matrix, variables
+/// that are not stored with the lower degrees are made again for each product.
+/// Fails with PLUMB_EMEMORY.
 plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
                               const poly_rows *rows, poly_design_kind kind);
 
@@ -58,11 +70,29 @@ plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
 void poly_design_correlate(double *g, const poly_design *design, const double *r, double *scratch);
 int64_t poly_design_scratch(const poly_design *design);
 
-/// One centred column (stride), zero past the rows.
+/// The same for `count` vectors: g (count, features), r (count, stride).
+void poly_design_correlate_all(double *g, const poly_design *design, const double *r, int64_t count,
+                               double *scratch);
+
+/// One centred column (stride), zero past the rows. Not of a design whose x is NULL.
 void poly_design_column(double *out, const poly_design *design, int64_t feature);
 
 /// y (stride) = sum of weights times centred columns, zero past the rows.
+/// Not of a design whose x is NULL.
 void poly_design_apply(double *y, const poly_design *design, const int64_t *features,
                        const double *weights, int64_t count);
+
+/// One sum of weights times columns, and where it goes.
+typedef struct poly_sum {
+    double *y; ///< (stride)
+    const int64_t *features;
+    const double *weights;
+    int64_t count; ///< of features
+} poly_sum;
+
+/// The same for several sums, of any design; `mem` holds a block of rows meanwhile. Fails with
+/// PLUMB_EMEMORY.
+plumb_status poly_design_apply_all(const poly_sum *sums, int64_t count, arena *mem,
+                                   const poly_design *design);
 
 #endif

@@ -5,11 +5,13 @@ import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
 import pytest
 
+from paths import SANITIZE
 from program import Program
 
 plumb = Program()
@@ -93,6 +95,22 @@ def test_4096_latents_are_read_out_in_bounded_memory(tmp_path):
 
 def test_more_than_4096_latents_are_refused(tmp_path):
     plumb.refused("at most 4096", "probe", save(tmp_path / "x.npz", 6, 4, 4097))
+
+
+@pytest.mark.skipif(bool(SANITIZE), reason="a sanitizer needs more")
+def test_a_large_file_is_measured_in_twice_its_size(tmp_path):
+    """SyMetric uses all rows; a standardised copy of the latents would be a whole file more."""
+    rng = np.random.default_rng(1)
+    angle = rng.uniform(0, 2 * np.pi, (1600, 1, 1)) + 0.1 * np.arange(200)[None, :, None]
+    truth = rng.uniform(0.5, 1.5, (1600, 1, 1)) * np.concatenate([np.cos(angle), -np.sin(angle)], 2)
+    path = tmp_path / "x.npz"
+    np.savez(path, latent=np.tanh(truth @ rng.normal(size=(2, 64)) + rng.normal(size=64)), truth=truth)
+    command = [str(x) for x in plumb.command("measure", path, "--json", "--threads", 1, "--published", "--resamples", 0)]
+    # RUSAGE_CHILDREN has the largest of all children so far. This interpreter waits for one alone.
+    script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); " \
+             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True, check=True)
+    assert int(done.stdout) * 1024 < 2 * path.stat().st_size
 
 
 def test_any_other_long_command_says_so_from_how_far_it_has_come(tmp_path):

@@ -133,8 +133,8 @@ static inline double dense_largest(const dense *d)
 static inline void dense_target(lasso_target *out, poly_design *design_, dense *d,
                                 poly_design_kind kind)
 {
-    CHECK_OK(poly_design_init(design_, &d->mem, &d->poly, &(poly_rows){d->x, d->stride, 0, d->rows},
-                              kind));
+    CHECK_OK(poly_design_init(design_, &d->mem, &d->poly,
+                              &(poly_rows){d->x, d->stride, 0, d->rows, NULL}, kind));
     CHECK_OK(lasso_target_init(out, &d->mem, design_, d->y));
 }
 

@@ -100,7 +100,8 @@ TEST(every_kind_is_the_dense_matrix_at_odd_sizes_and_all_orders)
                 for (int k = 0; k < KINDS; k++) {
                     poly_design got;
                     CHECK_OK(poly_design_init(&got, &d.mem, &d.poly,
-                                              &(poly_rows){d.x, d.stride, 0, d.rows}, kinds[k]));
+                                              &(poly_rows){d.x, d.stride, 0, d.rows, NULL},
+                                              kinds[k]));
                     CHECK((got.gram != NULL) == (kinds[k] == POLY_DESIGN_GRAM));
                     check_moments(&d, &got);
                     check_columns(&d, &got);
@@ -122,9 +123,10 @@ TEST(rows_in_the_middle_are_those_rows_and_no_others)
     dense_init(&middle, 3, 3, 19);
     for (int v = 0; v < 3; v++)
         memcpy(middle.x + v * middle.stride, d.x + v * d.stride + 11, 19 * sizeof *d.x);
-    CHECK_OK(poly_design_init(&whole, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 11, 19},
+    CHECK_OK(poly_design_init(&whole, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 11, 19, NULL},
                               POLY_DESIGN_GRAM));
-    CHECK_OK(poly_design_init(&part, &d.mem, &d.poly, &(poly_rows){middle.x, middle.stride, 0, 19},
+    CHECK_OK(poly_design_init(&part, &d.mem, &d.poly,
+                              &(poly_rows){middle.x, middle.stride, 0, 19, NULL},
                               POLY_DESIGN_GRAM));
     const size_t count = (size_t)d.poly.count;
     CHECK(memcmp(whole.mean, part.mean, count * sizeof(double)) == 0);
@@ -147,7 +149,7 @@ TEST(rows_that_need_no_zeros_are_not_copied)
     dense_expand(&middle);
     for (int k = 0; k < KINDS; k++) {
         poly_design got;
-        const poly_rows rows = {d.x, d.stride, FIRST, COUNT};
+        const poly_rows rows = {d.x, d.stride, FIRST, COUNT, NULL};
         CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, &rows, kinds[k]));
         CHECK((got.x == d.x + FIRST) == (got.stored == NULL));
         check_moments(&middle, &got);
@@ -166,9 +168,10 @@ TEST(many_row_blocks_give_what_one_gives)
     dense_init(&d, 10, 4, 4001);
     dense_random(&d, 2, 0.5);
     poly_design plain, frugal;
-    CHECK_OK(poly_design_init(&plain, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 0, d.rows},
+    CHECK_OK(poly_design_init(&plain, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 0, d.rows, NULL},
                               POLY_DESIGN_PLAIN));
-    CHECK_OK(poly_design_init(&frugal, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 0, d.rows},
+    CHECK_OK(poly_design_init(&frugal, &d.mem, &d.poly,
+                              &(poly_rows){d.x, d.stride, 0, d.rows, NULL},
                               POLY_DESIGN_LOW_MEMORY));
     CHECK(plain.stored && !frugal.stored);
     CHECK(frugal.block_rows < frugal.stride);
@@ -197,12 +200,76 @@ TEST(a_constant_column_has_no_length)
         dense_random(&d, 4, 0.5);
         for (int64_t i = 0; i < d.rows; i++) d.x[d.stride + i] = 0.0;
         poly_design got;
-        CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 0, d.rows},
-                                  kinds[k]));
+        CHECK_OK(poly_design_init(&got, &d.mem, &d.poly,
+                                  &(poly_rows){d.x, d.stride, 0, d.rows, NULL}, kinds[k]));
         CHECK_NEAR(got.norm2[1], 0.0, 0.0); // x1
         CHECK_NEAR(got.norm2[3], 0.0, 0.0); // x0 x1
         CHECK_NEAR(got.norm2[4], 0.0, 0.0); // x1 x1
         CHECK(got.norm2[0] > 1.0 && got.norm2[2] > 1.0);
         dense_clear(&d);
     }
+}
+
+// A source that copies rows of columns in memory.
+typedef struct column_copy {
+    const double *x;
+    int64_t dims, stride;
+} column_copy;
+
+static void copy_columns(double *out, int64_t stride, const void *context, int64_t first, int64_t n)
+{
+    const column_copy *from = context;
+    for (int64_t i = 0; i < from->dims; i++)
+        memcpy(out + i * stride, from->x + i * from->stride + first, (size_t)n * sizeof *out);
+}
+
+// Correlations and sums of two vectors by both designs: the same bits?
+static void check_same_products(arena *mem, const poly_design *a, const poly_design *b)
+{
+    enum { VECTORS = 2, DIMS = 64 };
+    const int64_t features[] = {0, 2, DIMS - 1};
+    const double weights[] = {0.5, -1.25, 0.1};
+    double *r = ARENA_ALLOC(mem, double, VECTORS * a->stride);
+    double *scratch = ARENA_ALLOC(mem, double, poly_design_scratch(a));
+    double *y = ARENA_ALLOC(mem, double, VECTORS * a->stride);
+    double one[DIMS], all[VECTORS * DIMS];
+    for (int64_t i = 0; i < VECTORS * a->stride; i++)
+        r[i] = i % a->stride < a->rows ? (double)(i % 97) - 48.0 : 0.0;
+    poly_design_correlate_all(all, b, r, VECTORS, scratch);
+    for (int v = 0; v < VECTORS; v++) {
+        poly_design_correlate(one, a, r + v * a->stride, scratch);
+        CHECK(memcmp(one, all + v * DIMS, sizeof one) == 0);
+    }
+    const poly_sum sums[VECTORS] = {{y, features, weights, 3},
+                                    {y + a->stride, features, weights, 1}};
+    CHECK_OK(poly_design_apply_all(sums, VECTORS, mem, b));
+    for (int v = 0; v < VECTORS; v++) {
+        poly_design_apply(r, a, features, weights, sums[v].count);
+        CHECK(memcmp(r, sums[v].y, (size_t)a->stride * sizeof *r) == 0);
+    }
+}
+
+TEST(variables_that_are_made_when_needed_give_the_bits_of_those_in_memory)
+{
+    // So many rows that the variables are not stored, and a last block that is shorter.
+    enum { DIMS = 64, ROWS = 140001, FIRST = 16 };
+    arena mem = {0};
+    poly basis;
+    CHECK_OK(poly_init(&basis, &mem, DIMS, 1));
+    const int64_t stride = vector_padded(FIRST + ROWS);
+    double *x = ARENA_ALLOC(&mem, double, DIMS *stride);
+    for (int64_t i = 0; i < DIMS * stride; i++)
+        x[i] = i % stride < FIRST + ROWS ? (double)(i * 7919 % 1000003) / 1e6 : 0.0;
+    const column_copy columns = {x, DIMS, stride};
+    const poly_source source = {copy_columns, &columns};
+    poly_design held, made;
+    CHECK_OK(poly_design_init(&held, &mem, &basis, &(poly_rows){x, stride, FIRST, ROWS, NULL},
+                              POLY_DESIGN_GRAM));
+    CHECK_OK(poly_design_init(&made, &mem, &basis, &(poly_rows){NULL, 0, FIRST, ROWS, &source},
+                              POLY_DESIGN_GRAM));
+    CHECK(held.x && !made.x && !held.stored && !made.stored);
+    CHECK(memcmp(held.mean, made.mean, DIMS * sizeof(double)) == 0);
+    CHECK(memcmp(held.gram, made.gram, (size_t)(DIMS * held.gram_stride) * sizeof(double)) == 0);
+    check_same_products(&mem, &held, &made);
+    arena_clear(&mem);
 }

@@ -155,13 +155,11 @@ static plumb_status init_rows(order_attempt *a, arena *mem, int set, int64_t fir
 {
     const polynomial_fit_problem *p = a->problem;
     poly_design *d = set < 2 ? &a->half[set] : &a->full;
-    plumb_status st = poly_design_init(d, mem, &a->poly, &(poly_rows){p->x, p->stride, first, rows},
-                                       choose_design(a, rows));
+    const poly_rows of = {p->x, p->stride, first, rows, &p->source};
+    const plumb_status st = poly_design_init(d, mem, &a->poly, &of, choose_design(a, rows));
     a->target[set] = ARENA_ALLOC(mem, lasso_target, p->targets);
-    if (!a->target[set]) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < p->targets && !st; i++)
-        st = lasso_target_init(&a->target[set][i], mem, d, p->y + i * p->stride + first);
-    return st;
+    if (st || !a->target[set]) return st ? st : PLUMB_EMEMORY;
+    return lasso_targets_init(a->target[set], mem, d, p->y + first, p->stride, p->targets);
 }
 
 // Mean over targets, then over halves; the first maximum wins, so ties go to the smaller alpha.
@@ -186,20 +184,36 @@ static int choose_alpha(const order_attempt *a, double *cv)
     return best;
 }
 
-// R2 of a fit on its own rows: 1 - SSres/SStot or SSexplained/SStot. `residual` becomes y - F(x).
-static double compute_r2(const lasso_target *t, const lasso_fit *fit, double *residual,
-                         bool explained)
+// R2 of a fit on its own rows: 1 - SSres/SStot or SSexplained/SStot. `residual` holds F(x) less its
+// mean, and becomes y - F(x).
+static double compute_r2(const lasso_target *t, double *residual, bool explained)
 {
-    const poly_design *d = t->design;
-    poly_design_apply(residual, d, fit->features, fit->weights, fit->count);
     double residual2 = 0.0, explained2 = 0.0;
-    for (int64_t i = 0; i < d->rows; i++) {
+    for (int64_t i = 0; i < t->design->rows; i++) {
         explained2 += residual[i] * residual[i];
         residual[i] = t->y[i] - residual[i];
         residual2 += residual[i] * residual[i];
     }
     if (t->yy == 0.0) return residual2 == 0.0 ? 1.0 : 0.0;
     return explained ? explained2 / t->yy : 1.0 - residual2 / t->yy;
+}
+
+// R2 of the final fits, mean over targets. `residual` (targets, stride) becomes y - F(x).
+static plumb_status average_r2(double *r2, double *residual, order_attempt *a)
+{
+    const polynomial_fit_problem *p = a->problem;
+    poly_sum *sums = ARENA_ALLOC(&a->scratch[0], poly_sum, p->targets);
+    if (!sums) return PLUMB_EMEMORY;
+    for (int64_t t = 0; t < p->targets; t++) {
+        const lasso_fit *fit = &a->final[t];
+        sums[t] = (poly_sum){residual + t * p->stride, fit->features, fit->weights, fit->count};
+    }
+    const plumb_status st = poly_design_apply_all(sums, p->targets, &a->scratch[0], &a->full);
+    double sum = 0.0;
+    for (int64_t t = 0; t < p->targets && !st; t++)
+        sum += compute_r2(&a->target[2][t], sums[t].y, p->explained_r2);
+    *r2 = sum / (double)p->targets;
+    return st;
 }
 
 // Out of the memory of a worker into that of the result.
@@ -216,41 +230,52 @@ static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)
     return PLUMB_OK;
 }
 
-// out: y - F(x) on the rows of `d`, for a fit made on other rows.
-static void compute_residual(double *out, const poly_design *d, const lasso_fit *fit,
-                             const double *y)
+// out: y - F(x) on the rows of `d`, for a fit made on other rows; `applied` is F(x) less its mean
+// on these.
+static void compute_residual(double *out, const double *applied, const poly_design *d,
+                             const lasso_fit *fit, const double *y)
 {
-    poly_design_apply(out, d, fit->features, fit->weights, fit->count);
     double shift = fit->intercept;
     for (int64_t i = 0; i < fit->count; i++) shift += fit->weights[i] * d->mean[fit->features[i]];
-    for (int64_t i = 0; i < d->rows; i++) out[i] = y[i] - shift - out[i];
+    for (int64_t i = 0; i < d->rows; i++) out[i] = y[i] - shift - applied[i];
+}
+
+// Residuals (targets, stride) of the rows outside a half by the fits on it.
+static plumb_status compute_heldout(double *out, order_attempt *a, const lasso_fit *fits, int half)
+{
+    const polynomial_fit_problem *p = a->problem;
+    const poly_design *other = &a->half[1 - half];
+    const int64_t start = half ? 0 : a->half[0].rows;
+    arena *mem = &a->scratch[0];
+    const arena_mark mark = arena_get_mark(mem);
+    poly_sum *sums = ARENA_ALLOC(mem, poly_sum, p->targets);
+    double *applied = ARENA_ALLOC(mem, double, (p->targets * other->stride));
+    if (!sums || !applied) return PLUMB_EMEMORY;
+    for (int64_t t = 0; t < p->targets; t++)
+        sums[t] = (poly_sum){applied + t * other->stride, fits[t].features, fits[t].weights,
+                             fits[t].count};
+    const plumb_status st = poly_design_apply_all(sums, p->targets, mem, other);
+    for (int64_t t = 0; t < p->targets && !st; t++)
+        compute_residual(out + t * p->stride + start, sums[t].y, other, &fits[t],
+                         p->y + t * p->stride + start);
+    arena_rewind(mem, mark);
+    return st;
 }
 
 // Keeps the final fits and the residuals of each row by the fit to the other half.
 static plumb_status keep_results(polynomial_fit *out, arena *mem, order_attempt *a)
 {
     const polynomial_fit_problem *p = a->problem;
-    const int64_t first = a->half[0].rows;
-    for (int64_t t = 0; t < p->targets; t++) {
-        plumb_status st = copy_fit(&out->full[t], mem, &a->final[t]);
-        for (int half = 0; half < 2 && !st; half++) {
-            const lasso_fit *fit =
-                &a->fits[(half * p->targets + t) * p->alpha_count + a->alpha_index];
-            st = copy_fit(&out->half[half][t], mem, fit);
-            if (st) break;
-            const poly_design *other = &a->half[1 - half];
-            const arena_mark mark = arena_get_mark(&a->scratch[0]);
-            double *residual = ARENA_ALLOC(&a->scratch[0], double, other->stride);
-            if (!residual) return PLUMB_EMEMORY;
-            const int64_t start = half ? 0 : first;
-            compute_residual(residual, other, fit, p->y + t * p->stride + start);
-            memcpy(out->heldout + t * p->stride + start, residual,
-                   (size_t)other->rows * sizeof *residual);
-            arena_rewind(&a->scratch[0], mark);
-        }
-        if (st) return st;
+    plumb_status st = PLUMB_OK;
+    for (int64_t t = 0; t < p->targets && !st; t++) {
+        st = copy_fit(&out->full[t], mem, &a->final[t]);
+        for (int half = 0; half < 2 && !st; half++)
+            st = copy_fit(&out->half[half][t], mem,
+                          &a->fits[(half * p->targets + t) * p->alpha_count + a->alpha_index]);
     }
-    return PLUMB_OK;
+    for (int half = 0; half < 2 && !st; half++)
+        st = compute_heldout(out->heldout, a, out->half[half], half);
+    return st;
 }
 
 // Fits one order: cross-validates alpha on two halves, refits on all rows, computes R2.
@@ -278,11 +303,8 @@ static plumb_status try_order(polynomial_fit *out, arena *mem, arena *order_mem,
     if (!st) st = run_tasks(a, p->targets, work_full);
     if (st) return st;
 
-    double sum = 0.0;
-    for (int64_t t = 0; t < p->targets; t++)
-        sum += compute_r2(&a->target[2][t], &a->final[t], out->residual + t * p->stride,
-                          p->explained_r2);
-    out->r2 = sum / (double)p->targets;
+    st = average_r2(&out->r2, out->residual, a);
+    if (st) return st;
     out->order = order;
     out->alpha_index = a->alpha_index;
     out->r2_by_order[order] = out->r2;

@@ -7,7 +7,8 @@
 #include "math/lasso.h"
 
 typedef struct polynomial_fit_problem {
-    const double *x; // (dims, stride), standardised, zero past the rows
+    const double *x; // (dims, stride), standardised, zero past the rows; NULL: of `source`
+    poly_source source;
     const double *y; // (targets, stride)
     int64_t dims, targets, rows, stride;
     const double *alphas; // increasing

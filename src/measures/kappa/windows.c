@@ -186,39 +186,61 @@ static void correct_slopes(double *out, const double *jacobian, const double *ma
 // Some states of one window of a trajectory: `count`, EVERY rows apart.
 typedef struct window_states {
     int64_t first, count; // the first row
+    int64_t from, to;     // at the times of these windows, both included
     kappa_windows_kind kind;
     int fit;
 } window_states;
 
-// Adds <O, A> of the states at the times of windows `from` and from + 1 to sum[0] and *next.
-static plumb_status add_products(double *sum, double *next, kappa_work *work,
-                                 const window_corrections *c, const window_states *at, int64_t from)
+// Adds <O, A> of the states at the time of one window to *before and *after, state by state. Either
+// may be NULL.
+static plumb_status add_products(double *before, double *after, kappa_work *work,
+                                 const window_corrections *c, const window_states *at,
+                                 double *jacobian, int64_t window)
 {
     const latent_map *g = &work->map;
     const int64_t d = g->in.dims, wide = g->out.count * d, form = work->truth.form_dims;
-    const arena_mark mark = arena_get_mark(work->mem);
     double *x = ARENA_ALLOC(work->mem, double, (at->count * d));
-    double *jacobian = ARENA_ALLOC(work->mem, double, (at->count * wide));
     double *corrected = ARENA_ALLOC(work->mem, double, wide);
     double *J = ARENA_ALLOC(work->mem, double, (work->rows.latent_dims * form));
-    plumb_status st = x && jacobian && J && corrected ? PLUMB_OK : PLUMB_EMEMORY;
+    plumb_status st = x && J && corrected ? PLUMB_OK : PLUMB_EMEMORY;
     const bool linear = at->kind == KAPPA_WINDOWS_LINEAR;
-    for (int end = 0; end < 2 && !st; end++) {
-        for (int64_t i = 0; i < at->count; i++) {
-            memcpy(x + i * d, g->in.x + (at->first + i * EVERY) * d, (size_t)d * sizeof *x);
-            x[i * d + c->time] = linear ? 0.0 : c->value[from + end];
-        }
-        if (!linear || !end)
-            st = kernel_fit_jacobian(jacobian, &g->fit, work->mem, at->fit, x, at->count);
-        const double *matrix = correction_of(c, at->kind, at->fit, from + end);
-        for (int64_t i = 0; i < at->count && !st; i++) {
-            const int64_t row = at->first + i * EVERY;
-            correct_slopes(corrected, jacobian + i * wide, matrix, c->outputs, d);
-            kappa_map_slopes(J, corrected, row, work);
-            *(end ? next : sum) +=
-                form_product(J, work->truth.true_form + row * work->truth.form_stride,
-                             work->rows.latent_dims / 2, form);
-        }
+    for (int64_t i = 0; i < at->count && !st; i++) {
+        memcpy(x + i * d, g->in.x + (at->first + i * EVERY) * d, (size_t)d * sizeof *x);
+        x[i * d + c->time] = linear ? 0.0 : c->value[window];
+    }
+    // The slopes of a linear kind are the same at all times.
+    if (!st && (!linear || window == at->from))
+        st = kernel_fit_jacobian(jacobian, &g->fit, work->mem, at->fit, x, at->count);
+    const double *matrix = correction_of(c, at->kind, at->fit, window);
+    for (int64_t i = 0; i < at->count && !st; i++) {
+        const int64_t row = at->first + i * EVERY;
+        correct_slopes(corrected, jacobian + i * wide, matrix, c->outputs, d);
+        kappa_map_slopes(J, corrected, row, work);
+        const double product =
+            form_product(J, work->truth.true_form + row * work->truth.form_stride,
+                         work->rows.latent_dims / 2, form);
+        if (before) *before += product;
+        if (after) *after += product;
+    }
+    return st;
+}
+
+// Adds <O, A> of the states at the times of their window and of those beside it to the pairs of
+// windows that they belong to. `dot` (pairs, 2, trajectories) begins at the trajectory.
+static plumb_status add_to_pairs(double *dot, kappa_work *work, const window_corrections *c,
+                                 const window_states *at, int64_t trajectories)
+{
+    const arena_mark mark = arena_get_mark(work->mem);
+    const int64_t size = at->count * work->map.out.count * work->map.in.dims;
+    double *jacobian = ARENA_ALLOC(work->mem, double, size);
+    plumb_status st = jacobian ? PLUMB_OK : PLUMB_EMEMORY;
+    for (int64_t w = at->from; w <= at->to && !st; w++) {
+        // A window is the second one of the pair before it, and the first one of its own.
+        double *before = w > at->from ? dot + ((w - 1) * 2 + 1) * trajectories : NULL;
+        double *after = w < at->to ? dot + w * 2 * trajectories : NULL;
+        const arena_mark used = arena_get_mark(work->mem);
+        st = add_products(before, after, work, c, at, jacobian, w);
+        arena_rewind(work->mem, used);
     }
     arena_rewind(work->mem, mark);
     return st;
@@ -234,15 +256,16 @@ static plumb_status compare_windows(kappa_windows *out, kappa_work *work)
     for (int64_t k = 0; k < rows->trajectories && !st; k++) {
         const int64_t index = rows->trajectory[k], window = index / 2 % out->windows;
         const int64_t trajectory = index / 2 / out->windows * 2 + index % 2;
-        window_states at = {.first = k * rows->steps, .count = (rows->steps + EVERY - 1) / EVERY};
-        for (int i = 0; i < KAPPA_WINDOWS_KINDS * KERNEL_FIT_FITS && !st; i++)
-            for (int64_t w = window - 1; w <= window && !st; w++) {
-                if (w < 0 || w >= pairs) continue;
-                at.kind = (kappa_windows_kind)(i / KERNEL_FIT_FITS), at.fit = i % KERNEL_FIT_FITS;
-                if (at.kind == KAPPA_WINDOWS_FREE && at.fit != KERNEL_FIT_ALL) continue;
-                double *sum = out->dot + ((i * pairs + w) * 2) * out->trajectories + trajectory;
-                st = add_products(sum, sum + out->trajectories, work, &c, &at, w);
-            }
+        window_states at = {.first = k * rows->steps,
+                            .count = (rows->steps + EVERY - 1) / EVERY,
+                            .from = window > 0 ? window - 1 : 0,
+                            .to = window < pairs ? window + 1 : pairs};
+        for (int i = 0; i < KAPPA_WINDOWS_KINDS * KERNEL_FIT_FITS && !st; i++) {
+            at.kind = (kappa_windows_kind)(i / KERNEL_FIT_FITS), at.fit = i % KERNEL_FIT_FITS;
+            if (at.kind == KAPPA_WINDOWS_FREE && at.fit != KERNEL_FIT_ALL) continue;
+            double *dot = out->dot + i * pairs * 2 * out->trajectories + trajectory;
+            st = add_to_pairs(dot, work, &c, &at, out->trajectories);
+        }
     }
     return st;
 }

@@ -92,92 +92,154 @@ plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
 
 // ---- standardising ----
 
-// Scales one column to mean 0 and population deviation 1, both over rows from .. rows-1. NaN is
-// left out of both, then set to the mean. A column is constant by the rule of the StandardScaler of
-// scikit-learn; it is then divided by 1.
-static void standardise_column(double *x, int64_t from, int64_t rows, double *mean_out,
-                               double *scale_out)
+enum { TILE_ROWS = 8 };
+
+// One row of the columns used (count), as it is in the array.
+static void read_row(double *out, const symetric_columns *columns, int64_t row)
 {
-    double sum = 0.0;
-    int64_t n = 0;
-    for (int64_t i = from; i < rows; i++)
-        if (!isnan(x[i])) {
-            sum += x[i];
-            n++;
-        }
-    // Two passes with the correction of the rounding error of the mean [Pedregosa11].
-    const double mean = n ? sum / (double)n : 0.0;
-    double squares = 0.0, left = 0.0;
-    for (int64_t i = from; i < rows; i++)
-        if (!isnan(x[i])) {
-            const double e = x[i] - mean;
-            left += e;
-            squares += e * e;
-        }
-    const double count = n ? (double)n : 1.0;
+    const int64_t k = row / columns->steps, step = row % columns->steps;
+    const int64_t at = (columns->kept[k] * columns->array_steps + step) * columns->dims;
+    const bool is_whole = columns->count == columns->dims;
+    plumb_array_to_double(is_whole ? out : columns->whole_row, columns->array, at, columns->dims);
+    for (int64_t j = 0; j < columns->count && !is_whole; j++)
+        out[j] = columns->whole_row[columns->used[j]];
+}
+
+// The population deviation of `count` values, from sums of (x - mean) and its square. A column is
+// constant by the rule of the StandardScaler of scikit-learn; it is then divided by 1.
+static double choose_scale(double count, double mean, double left, double squares)
+{
     const double variance = (squares - left * left / count) / count;
     // A variance within its own rounding error counts as zero.
     const double eps = 2.220446049250313e-16;
     const double noise = count * mean * eps;
     const bool constant = variance <= count * eps * variance + noise * noise;
-    const double scale = constant || !(variance > 0.0) ? 1.0 : sqrt(variance);
-    for (int64_t i = 0; i < rows; i++) {
-        const double z = isnan(x[i]) ? 0.0 : (x[i] - mean) / scale;
-        x[i] = z > max_value ? max_value : z < -max_value ? -max_value : z;
-    }
-    *mean_out = mean;
-    *scale_out = scale;
+    return constant || !(variance > 0.0) ? 1.0 : sqrt(variance);
 }
 
-// Where columns come from: an array (trajectories, steps, dims), of which some dims are used.
-typedef struct column_source {
-    const plumb_array *array;
-    int64_t steps, dims;
-    const int64_t *used; // (used_count), or NULL: all
-    int64_t used_count;
-} column_source;
-
-// Columns (used_count, stride), standardised; mean and scale (used_count) are what was taken out.
-static double *make_columns(arena *mem, const symetric_batch_input *in, const column_source *source,
-                            const row_range *range, double *mean, double *scale)
+// Column by column over rows from .. rows-1: mean and scale, NaN left out. All columns at once, so
+// that the array is read in its own order; every sum runs over the rows in order.
+static plumb_status compute_scales(symetric_columns *out, arena *mem, int64_t from, int64_t rows)
 {
-    const int64_t dims = source->dims, stride = range->stride;
-    double *columns = ARENA_ALLOC(mem, double, (source->used_count * stride));
+    const int64_t count = out->count;
     const arena_mark mark = arena_get_mark(mem);
-    double *rows = ARENA_ALLOC(mem, double, (in->steps * dims));
-    if (!columns || !rows) return NULL;
-    // (steps, dims) of a trajectory become `steps` entries of each column.
-    for (int64_t k = 0; k < range->count; k++) {
-        plumb_array_to_double(rows, source->array,
-                              in->kept[range->first + k] * source->steps * dims, in->steps * dims);
-        for (int64_t j = 0; j < source->used_count; j++) {
-            double *to = columns + j * stride + k * in->steps;
-            const double *column = rows + (source->used ? source->used[j] : j);
-            for (int64_t s = 0; s < in->steps; s++) to[s] = column[s * dims];
+    double *sum = ARENA_ALLOC(mem, double, count), *n = ARENA_ALLOC(mem, double, count);
+    double *left = ARENA_ALLOC(mem, double, count), *squares = ARENA_ALLOC(mem, double, count);
+    double *row = ARENA_ALLOC(mem, double, count);
+    if (!sum || !n || !left || !squares || !row) return PLUMB_EMEMORY;
+    for (int64_t r = from; r < rows; r++) {
+        read_row(row, out, r);
+        for (int64_t j = 0; j < count; j++) {
+            sum[j] += isnan(row[j]) ? 0.0 : row[j];
+            n[j] += isnan(row[j]) ? 0.0 : 1.0;
         }
     }
+    // Two passes with the correction of the rounding error of the mean [Pedregosa11].
+    for (int64_t j = 0; j < count; j++) out->mean[j] = n[j] > 0.0 ? sum[j] / n[j] : 0.0;
+    for (int64_t r = from; r < rows; r++) {
+        read_row(row, out, r);
+        for (int64_t j = 0; j < count; j++) {
+            const double e = isnan(row[j]) ? 0.0 : row[j] - out->mean[j];
+            left[j] += e;
+            squares[j] += e * e;
+        }
+    }
+    for (int64_t j = 0; j < count; j++)
+        out->scale[j] = choose_scale(n[j] > 0.0 ? n[j] : 1.0, out->mean[j], left[j], squares[j]);
     arena_rewind(mem, mark);
-    for (int64_t j = 0; j < source->used_count; j++)
-        standardise_column(columns + j * stride, range->from * in->steps, range->count * in->steps,
-                           &mean[j], &scale[j]);
-    return columns;
+    return PLUMB_OK;
+}
+
+// One row (count) to mean 0 and deviation 1; NaN becomes the mean.
+static void standardise_row(double *out, const symetric_columns *columns, int64_t row)
+{
+    const double *restrict mean = columns->mean, *restrict scale = columns->scale;
+    const int64_t count = columns->count;
+    read_row(out, columns, row);
+    // Every value takes the same steps, so that the compiler can take several at a time.
+    for (int64_t j = 0; j < count; j++) {
+        const double x = out[j], z = (x - mean[j]) / scale[j];
+        const double least = z < -max_value ? -max_value : z;
+        const double cut = least > max_value ? max_value : least;
+        out[j] = x == x ? cut : 0.0;
+    }
+}
+
+// A poly_source: some rows at a time, so that a column is written by whole cache lines.
+static void fill_columns(double *out, int64_t stride, const void *context, int64_t first, int64_t n)
+{
+    const symetric_columns *columns = context;
+    const int64_t count = columns->count;
+    for (int64_t i = 0; i < n; i += TILE_ROWS) {
+        const int64_t rows = i + TILE_ROWS <= n ? TILE_ROWS : n - i;
+        for (int64_t r = 0; r < rows; r++)
+            standardise_row(columns->tile + r * count, columns, first + i + r);
+        for (int64_t j = 0; j < count; j++)
+            for (int64_t r = 0; r < rows; r++)
+                out[j * stride + i + r] = columns->tile[r * count + j];
+    }
+}
+
+// Mean and scale of each column, and what fill_columns() needs.
+static plumb_status columns_init(symetric_columns *out, arena *mem, const row_range *range)
+{
+    out->mean = ARENA_ALLOC(mem, double, out->count);
+    out->scale = ARENA_ALLOC(mem, double, out->count);
+    out->tile = ARENA_ALLOC(mem, double, (TILE_ROWS * out->count));
+    out->whole_row = ARENA_ALLOC(mem, double, out->dims);
+    if (!out->mean || !out->scale || !out->tile || !out->whole_row) return PLUMB_EMEMORY;
+    return compute_scales(out, mem, range->from * out->steps, range->count * out->steps);
+}
+
+plumb_status symetric_batch_latents(symetric_columns *columns, symetric_batch *out, arena *mem,
+                                    const symetric_batch_input *in, const row_range *range)
+{
+    *columns = (symetric_columns){.array = in->latent,
+                                  .kept = in->kept + range->first,
+                                  .steps = in->steps,
+                                  .array_steps = in->latent_steps,
+                                  .dims = in->latent_dims,
+                                  .used = out->used,
+                                  .count = out->dims};
+    const plumb_status st = columns_init(columns, mem, range);
+    out->latent_mean = columns->mean;
+    out->latent_scale = columns->scale;
+    return st;
+}
+
+// All rows as columns (count, stride), or NULL.
+static double *make_columns(arena *mem, const symetric_columns *columns, const row_range *range)
+{
+    double *out = ARENA_ALLOC(mem, double, (columns->count * range->stride));
+    if (out) fill_columns(out, range->stride, columns, 0, range->count * columns->steps);
+    return out;
+}
+
+plumb_status symetric_batch_truth(double **y, symetric_batch *out, arena *mem,
+                                  const symetric_batch_input *in, const row_range *range)
+{
+    symetric_columns columns = {.array = in->truth,
+                                .kept = in->kept + range->first,
+                                .steps = in->steps,
+                                .array_steps = in->steps,
+                                .dims = in->targets,
+                                .count = in->targets};
+    const plumb_status st = columns_init(&columns, mem, range);
+    if (st) return st;
+    out->truth_mean = columns.mean;
+    out->truth_scale = columns.scale;
+    *y = make_columns(mem, &columns, range);
+    return *y ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out, arena *mem,
                                     const symetric_batch_input *in, const row_range *range)
 {
-    out->latent_mean = ARENA_ALLOC(mem, double, out->dims);
-    out->latent_scale = ARENA_ALLOC(mem, double, out->dims);
-    out->truth_mean = ARENA_ALLOC(mem, double, in->targets);
-    out->truth_scale = ARENA_ALLOC(mem, double, in->targets);
-    if (!out->latent_mean || !out->latent_scale || !out->truth_mean || !out->truth_scale)
-        return PLUMB_EMEMORY;
-    const column_source latent = {in->latent, in->latent_steps, in->latent_dims, out->used,
-                                  out->dims};
-    const column_source truth = {in->truth, in->steps, in->targets, NULL, in->targets};
-    *x = make_columns(mem, in, &latent, range, out->latent_mean, out->latent_scale);
-    *y = make_columns(mem, in, &truth, range, out->truth_mean, out->truth_scale);
-    return *x && *y ? PLUMB_OK : PLUMB_EMEMORY;
+    symetric_columns latents;
+    const plumb_status st = symetric_batch_latents(&latents, out, mem, in, range);
+    if (st) return st;
+    *x = make_columns(mem, &latents, range);
+    return *x ? symetric_batch_truth(y, out, mem, in, range) : PLUMB_EMEMORY;
 }
 
 // ---- Jacobians and Sym ----
@@ -186,18 +248,18 @@ plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out,
 typedef struct fitted_batch {
     const symetric_batch *batch;
     const symetric_batch_input *in;
-    const double *x; // (dims, stride)
-    int64_t stride, first;
+    const symetric_columns *latents;
+    int64_t first;
     double *point; // (dims) scratch
 } fitted_batch;
 
-// j (targets, dims): J of F at one row of x. Weights with |w| <= weight_tolerance are left out
-// [Higgins21, code].
+// j (targets, dims): J of F at one row of the latents. Weights with |w| <= weight_tolerance are
+// left out [Higgins21, code].
 static void compute_jacobian(double *j, const fitted_batch *fitted, int64_t row)
 {
     const polynomial_fit *fit = &fitted->batch->fit;
     const int64_t dims = fitted->batch->dims, targets = fitted->in->targets;
-    for (int64_t i = 0; i < dims; i++) fitted->point[i] = fitted->x[i * fitted->stride + row];
+    standardise_row(fitted->point, fitted->latents, row);
     memset(j, 0, (size_t)(targets * dims) * sizeof *j);
     for (int64_t t = 0; t < targets; t++)
         for (int64_t k = 0; k < fit->full[t].count; k++)
@@ -324,13 +386,15 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
     plumb_status st = symetric_batch_select_latents(out, mem, in, first, count);
     if (st) return st;
     const int64_t rows = count * in->steps, stride = vector_padded(rows);
-    double *x, *y;
+    symetric_columns latents;
+    double *y;
     const row_range range = {.first = first, .count = count, .stride = stride};
-    st = symetric_batch_columns(&x, &y, out, mem, in, &range);
+    st = symetric_batch_latents(&latents, out, mem, in, &range);
+    if (!st) st = symetric_batch_truth(&y, out, mem, in, &range);
     if (st) return st;
 
     const polynomial_fit_problem problem = {
-        .x = x,
+        .source = {fill_columns, &latents},
         .y = y,
         .dims = out->dims,
         .targets = in->targets,
@@ -348,7 +412,7 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
         .tolerance = opt->tolerance,
     };
     st = polynomial_fit_search(&out->fit, mem, &problem);
-    const fitted_batch fit = {out, in, x, stride, first, ARENA_ALLOC(mem, double, out->dims)};
+    const fitted_batch fit = {out, in, &latents, first, ARENA_ALLOC(mem, double, out->dims)};
     if (!st && !fit.point) st = PLUMB_EMEMORY;
     if (!st) st = symetric_batch_score(out, mem, in, count, fill_jacobians, &fit);
     if (!st)

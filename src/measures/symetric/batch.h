@@ -45,6 +45,20 @@ typedef struct row_range {
     int64_t stride;       // of the columns
 } row_range;
 
+/// Standardised columns that are made from an array (trajectories, steps, dims) when they are
+/// needed, so that no copy of a large array is kept.
+typedef struct symetric_columns {
+    const plumb_array *array;
+    const int64_t *kept;        // which trajectories
+    int64_t steps, array_steps; // used, and of the array
+    int64_t dims;
+    const int64_t *used;  // (count) which of the dims, if not all
+    int64_t count;        // columns
+    double *mean, *scale; // (count)
+    double *tile;         // (a few rows, count) scratch
+    double *whole_row;    // (dims) scratch
+} symetric_columns;
+
 /// Targets and residuals of the trajectories measured, (targets, stride) each.
 typedef struct fit_residuals {
     const double *y, *residual;
@@ -62,6 +76,11 @@ plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
 /// x (dims, stride) and y (targets, stride), standardised.
 plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out, arena *mem,
                                     const symetric_batch_input *in, const row_range *range);
+/// The two halves of it: x row by row, and y.
+plumb_status symetric_batch_latents(symetric_columns *x, symetric_batch *out, arena *mem,
+                                    const symetric_batch_input *in, const row_range *range);
+plumb_status symetric_batch_truth(double **y, symetric_batch *out, arena *mem,
+                                  const symetric_batch_input *in, const row_range *range);
 /// Writes j (points, targets, dims) of trajectory k, 0 <= k < count.
 typedef void symetric_jacobians(double *j, const void *context, int64_t k);
 /// Sym and rho.
