@@ -4,6 +4,8 @@
 #ifndef IO_YAML_H
 #define IO_YAML_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/status.h"
 
@@ -28,5 +30,11 @@ plumb_status yaml_read(yaml **out, arena *mem, const char *text, size_t size, co
 
 /// Loads libyaml. Fails with PLUMB_EMISSING if it is not installed.
 plumb_status yaml_library_load(void);
+
+/// A map, or nothing: "key:", ~ and null are maps without members.
+static inline bool yaml_is_map(const yaml *node)
+{
+    return node->kind == YAML_MAP || (node->kind == YAML_VALUE && !node->text[0]);
+}
 
 #endif

@@ -142,7 +142,7 @@ plumb_status study_check_evaluate(study_file *study, const yaml *node)
 {
     const char *names[EVALUATE_KEYS + 1] = {0};
     for (int i = 0; i < EVALUATE_KEYS; i++) names[i] = evaluate_keys[i].name;
-    if (node && node->kind != YAML_MAP && node->text[0])
+    if (node && !yaml_is_map(node))
         return fail(PLUMB_EFORMAT, "%s:%d: \"evaluate\" takes a map", study->path, node->line);
     study->forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
     // A protocol stands for other keys, so these are read a second time.

@@ -181,7 +181,7 @@ static plumb_status read_variants(run_block *block, const yaml *node)
     *axis =
         (study_axis){.kind = AXIS_VARIANT, .values = node, .count = node->count, .listed = true};
     for (const yaml *variant = node->child; variant; variant = variant->next) {
-        if (variant->kind == YAML_LIST || (variant->kind == YAML_VALUE && variant->text[0]))
+        if (!yaml_is_map(variant))
             return reject_line(study, variant->line, "a variant must be a map of settings, or {}");
         for (const yaml *child = variant->child; child; child = child->next)
             if (child->kind != YAML_VALUE)
@@ -211,7 +211,7 @@ static plumb_status read_block(run_block *block, const yaml *node, const char *w
         st = study_check_key(study, child, block_keys, where);
         if (st) return st;
         if (!strcmp(child->key, "set")) {
-            if (child->kind != YAML_MAP && child->text[0])
+            if (!yaml_is_map(child))
                 return reject_line(study, child->line, "set must be a map of settings");
             for (const yaml *setting = child->child; setting && !st; setting = setting->next)
                 st = read_axis(block, AXIS_SET, setting->key, setting);

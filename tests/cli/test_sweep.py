@@ -107,6 +107,8 @@ BAD = [
     (HEAD + "runs:\n  - {model: hgn++, world: pendulum}\n  - {model: hgn++, world: pendulum}\n", 4, "two runs are called"),
     (HEAD + "runs:\n  - {model: hgn++, world: pendulum, seed: [" + ",".join(map(str, range(200))) + "], set: {beta: ["
      + ",".join(map(str, range(1, 101))) + "]}}\n", 3, "more than 10000"),
+    (GOOD.replace("seed: [1, 2]", "set: [beta, 2]"), 5, "set must be a map of settings"),
+    (HEAD + "runs:\n  - {model: hgn++, world: pendulum}\nevaluate: [count, 2]\n", 4, '"evaluate" takes a map'),
     ("", 1, "a study is a map"), ("runs: 3\n", 1, "list"), ("- 1\n", 1, "a map")]
 
 
@@ -115,6 +117,21 @@ def test_a_wrong_study_is_refused_with_its_line_before_anything_runs(text, line,
     done = plumb.run(study(text, "bad.yaml"), "--out", "bad", code=1)
     assert done.stdout == "" and done.stderr.count("\n") == 1 and f"bad.yaml:{line}: " in done.stderr and words in done.stderr
     assert not Path("bad").exists()
+
+
+@pytest.mark.parametrize("value", ["[1]", "[[1]]", "{a: 1}", "{a: [1]}", "3", "", "~"])
+def test_a_value_of_another_kind_is_one_line_at_every_key(value, study):
+    """A list where a map should be has no names to compare. The model does not exist, so nothing runs."""
+    block = {"model": "nope", "world": "pendulum", "data": "x.h5", "preset": "tiny", "steps": 3, "seed": 1, "draw": 2, "draw_seed": 1,
+             "set": "{beta: 1}", "variants": "{a: {beta: 1}}"}
+    for key in block:
+        for depth in (f"runs: [{{model: nope, {key}: {value}}}]", f"defaults: {{model: nope, {key}: {value}}}\nruns: [{{model: nope}}]",
+                      f"runs: [{{model: nope, world: pendulum, set: {{beta: {value}}}, variants: {{a: {value}}}}}]"):
+            done = plumb.run(study(depth + "\n", "bad.yaml"), "--out", "bad", code=1)
+            assert done.stderr.count("\n") == 1
+    for key in ("name", "defaults", "runs", "evaluate", "other"):
+        done = plumb.run(study(f"{key}: {value}\nruns: [{{model: nope, world: pendulum}}]\n", "bad.yaml"), "--out", "bad", code=1)
+        assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", ["good.yaml", "good.yaml good.yaml --out x", "good.yaml --out x --workers 0",
