@@ -9,7 +9,7 @@ help:
 	@echo "make demo       set up, build, and judge three sample models"
 	@echo "make build      the library and the program, in $(BUILD)"
 	@echo "make check      set up, build, and run the quick tests: a minute or two"
-	@echo "make test       every test, also under ASan and UBSan: ten minutes on two cores"
+	@echo "make test       every test, also under ASan and UBSan: 13 minutes on two idle cores"
 	@echo "make test-long  ThreadSanitizer, fuzzing, more kills, other compilers, Slurm, ABI: an hour"
 	@echo "make docs       the documentation as a site, in build/docs"
 	@echo "make bench      speed against the published method in Python"
