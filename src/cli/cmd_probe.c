@@ -415,17 +415,17 @@ static int read_beside(probe_arrays *in, const probe_command *cmd)
     return EXIT_DONE;
 }
 
-// "z1,z2" of "x.csv:z1,z2", or what --latent says; NULL if neither names an array.
-static const char *name_of_latents(const probe_command *cmd, const char *path)
+// "z1,z2" of the file "x.csv:z1,z2"; NULL if the path is that of a file, or --latent says which.
+static const char *name_behind(const probe_command *cmd, const char *path)
 {
-    const char *given = cmd->latent ? cmd->latent : path, *colon = strrchr(given, ':');
-    return colon ? colon + 1 : cmd->latent;
+    const char *colon = strrchr(path, ':');
+    return colon && !cmd->latent && access(path, F_OK) ? colon + 1 : NULL;
 }
 
 static int read_input(probe_arrays *in, const probe_command *cmd, const char *path)
 {
     // F:NAME is a file and the array, or the columns, that are the latents.
-    const bool named = !cmd->latent && name_of_latents(cmd, path) && access(path, F_OK);
+    const char *named = name_behind(cmd, path), *own = named;
     if (named ? plumb_file_read_spec(&in->latent, &in->file[0], path, "latent")
               : plumb_file_open(&in->file[0], path))
         return cli_last_error(&cmd_probe);
@@ -434,6 +434,7 @@ static int read_input(probe_arrays *in, const probe_command *cmd, const char *pa
         const char *name = cmd->latent ? cmd->latent : "latent";
         if (plumb_file_read_array(&in->latent, in->file[0], name))
             return cli_last_error(&cmd_probe);
+        own = name;
     } else if (!named) {
         if (plumb_file_read_spec(&in->latent, &in->file[in->files], cmd->latent, "latent"))
             return cli_last_error(&cmd_probe);
@@ -441,8 +442,7 @@ static int read_input(probe_arrays *in, const probe_command *cmd, const char *pa
     }
     int code = cli_rows_find(&in->rows, &in->latent, "latent", &cmd_probe, in->file[0], cmd->cut);
     if (code == EXIT_DONE) code = read_beside(in, cmd);
-    if (code == EXIT_DONE && !cmd->targets.count)
-        code = read_all_targets(in, path, name_of_latents(cmd, path));
+    if (code == EXIT_DONE && !cmd->targets.count) code = read_all_targets(in, path, own);
     for (int i = 0; code == EXIT_DONE && i < cmd->targets.count; i++)
         code = read_target(in, cmd->targets.item[i]);
     if (code == EXIT_DONE) code = align_steps(in, cmd->align);

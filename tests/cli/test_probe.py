@@ -358,6 +358,14 @@ def test_columns_of_a_table_are_named_behind_the_file(data):
     refused(f"name columns as {table}:A,B", table)
 
 
+def test_latents_of_another_file_hide_no_target_of_the_same_name(data):
+    other = data.save("other.npz", truth=data.latent)
+    file = data.save("a.npz", truth=data.truth, z=data.latent)
+    for arguments in (["--latent", f"{other}:truth"], ["--latent", "z"]):
+        names = [target["name"] for target in answer(file, *arguments, "--linear-only", "--no-controls")["targets"]]
+        assert names[:2] == ["truth[0]", "truth[1]"] and ("z[0]" in names) == (arguments[1] != "z")
+
+
 def test_a_folder_of_files(data):
     latent, truth, length, offset = flat_rows(data, gap=2)
     folder = data.folder / "folder"
