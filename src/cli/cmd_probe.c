@@ -425,7 +425,7 @@ static const char *name_behind(const probe_command *cmd, const char *path)
 static int read_input(probe_arrays *in, const probe_command *cmd, const char *path)
 {
     // F:NAME is a file and the array, or the columns, that are the latents.
-    const char *named = name_behind(cmd, path), *own = named;
+    const char *named = name_behind(cmd, path), *latents = named;
     if (named ? plumb_file_read_spec(&in->latent, &in->file[0], path, "latent")
               : plumb_file_open(&in->file[0], path))
         return cli_last_error(&cmd_probe);
@@ -434,7 +434,7 @@ static int read_input(probe_arrays *in, const probe_command *cmd, const char *pa
         const char *name = cmd->latent ? cmd->latent : "latent";
         if (plumb_file_read_array(&in->latent, in->file[0], name))
             return cli_last_error(&cmd_probe);
-        own = name;
+        latents = name;
     } else if (!named) {
         if (plumb_file_read_spec(&in->latent, &in->file[in->files], cmd->latent, "latent"))
             return cli_last_error(&cmd_probe);
@@ -442,7 +442,7 @@ static int read_input(probe_arrays *in, const probe_command *cmd, const char *pa
     }
     int code = cli_rows_find(&in->rows, &in->latent, "latent", &cmd_probe, in->file[0], cmd->cut);
     if (code == EXIT_DONE) code = read_beside(in, cmd);
-    if (code == EXIT_DONE && !cmd->targets.count) code = read_all_targets(in, path, own);
+    if (code == EXIT_DONE && !cmd->targets.count) code = read_all_targets(in, path, latents);
     for (int i = 0; code == EXIT_DONE && i < cmd->targets.count; i++)
         code = read_target(in, cmd->targets.item[i]);
     if (code == EXIT_DONE) code = align_steps(in, cmd->align);
